@@ -1,0 +1,89 @@
+# The book "Learning to Align": `make book` to read it, `make test` to check it.
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+CHAPTERS ?=
+
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+
+# One thread a process: two chapters run at a time, and the numbers stay the same on any machine.
+export OMP_NUM_THREADS = 1
+export MKL_NUM_THREADS = 1
+
+.PHONY: help book html notebooks test install lint unit nbval strict format clean
+.NOTPARALLEL:
+
+help:
+	@echo "make book       install, execute every chapter and build the book"
+	@echo "make html       build the book from the stored outputs, without executing"
+	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
+	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
+	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly"
+	@echo "                (its parts: make lint, unit, nbval, strict)"
+	@echo "make format     let ruff format the code and mend what it can"
+	@echo "make clean      remove what was built; the environment in $(VENV) stays"
+	@echo "Settings: PYTHON=$(PYTHON) VENV=$(VENV) JOBS=$(JOBS)"
+
+book: $(STAMP)
+	@echo "==> execute the chapters"
+	rm -rf _build/run
+	$(BIN)/python tools/notebooks.py --jobs $(JOBS) --into _build/run $(CHAPTERS)
+	@echo "==> build the book"
+	rm -rf _build/html _build/.doctrees
+	$(BIN)/jupyter-book build _build/run --path-output . --quiet
+	@echo "Open $(CURDIR)/_build/html/index.html"
+
+html: $(STAMP)
+	@echo "==> build the book"
+	$(BIN)/jupyter-book build . --quiet
+	@echo "Open $(CURDIR)/_build/html/index.html"
+
+notebooks: $(STAMP)
+	$(BIN)/python tools/notebooks.py --jobs $(JOBS) --in-place $(CHAPTERS)
+
+test: lint unit nbval strict
+	@echo "All passed."
+
+lint: $(STAMP)
+	@echo "==> style"
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+unit: $(STAMP)
+	@echo "==> unit tests"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope tests
+
+nbval: $(STAMP)
+	@echo "==> notebooks"
+	$(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 \
+		-n $(JOBS) --dist loadscope -W default --durations=10 book
+
+strict: $(STAMP)
+	@echo "==> strict build"
+	rm -rf _build/strict
+	$(BIN)/jupyter-book build . --path-output _build/strict -W --keep-going -n --quiet
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+install: $(STAMP)
+
+$(STAMP): requirements.txt pyproject.toml
+	@echo "==> install into $(VENV)"
+	@command -v $(PYTHON) >/dev/null 2>&1 || { \
+		echo "There is no $(PYTHON) here. Install Python 3.11, 3.12 or 3.13, or name it: make PYTHON=python3.12"; \
+		exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
+		echo "$(PYTHON) is `$(PYTHON) --version 2>&1`; the book needs 3.11, 3.12 or 3.13. Name one: make PYTHON=python3.12"; \
+		exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { \
+		echo "$(PYTHON) lacks the modules venv and ensurepip (on Debian and Ubuntu: apt install python3-venv)."; \
+		exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt -e .
+	@touch $(STAMP)
+
+clean:
+	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov

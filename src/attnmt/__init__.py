@@ -1,0 +1,36 @@
+"""attnmt: the small package behind the book *Learning to Align*."""
+
+from attnmt.attention import Additive, Attention, Global
+from attnmt.corpus import Corpus, DataUnavailable, Pair, multi30k
+from attnmt.decoding import Translation, force_align, greedy
+from attnmt.metrics import alignment_error_rate, bleu, bleu_by_length, perplexity
+from attnmt.model import Translator, rnnsearch
+from attnmt.training import History, Recipe, fit
+from attnmt.vocab import Vocabulary, detokenise, tokenise
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Additive",
+    "Attention",
+    "Corpus",
+    "DataUnavailable",
+    "Global",
+    "History",
+    "Pair",
+    "Recipe",
+    "Translation",
+    "Translator",
+    "Vocabulary",
+    "alignment_error_rate",
+    "bleu",
+    "bleu_by_length",
+    "detokenise",
+    "fit",
+    "force_align",
+    "greedy",
+    "multi30k",
+    "perplexity",
+    "rnnsearch",
+    "tokenise",
+]

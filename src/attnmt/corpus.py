@@ -1,0 +1,335 @@
+"""Parallel text: pairs of sentences that mean the same, and the corpora they come in.
+
+Two corpora serve the whole book: :func:`grammar_corpus`, made by our own grammar with alignments
+that are known, and :func:`multi30k`, real captions of images.
+"""
+
+import gzip
+import hashlib
+import os
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import pooch
+
+from attnmt.grammar import Grammar, Sample, fill, quotas, written
+from attnmt.vocab import Vocabulary, tokenise
+
+Link = tuple[int, int]
+
+
+class DataUnavailable(RuntimeError):
+    """A corpus could be neither found on this machine nor downloaded."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A sentence and its translation.
+
+    ``source`` and ``target`` are words, ``source_text`` and ``target_text`` the raw sentences that
+    BLEU is measured on. Where the alignment is known, ``sure`` and ``possible`` are sets of links
+    ``(source index, target index)`` counted from 0, every sure link also being a possible one (Och
+    and Ney 2003), and ``classes`` names the word class of each target word; otherwise ``None``.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    source_text: str
+    target_text: str
+    sure: frozenset[Link] | None = None
+    possible: frozenset[Link] | None = None
+    classes: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Parallel text in three parts: to learn from, to choose by, and to be measured on.
+
+    ``report`` counts what happened on the way in (pairs read, dropped, kept). The grammar's corpus
+    also has ``long``, pairs longer than any of ``train``, and ``names``, pairs with a name that
+    ``train`` never shows.
+    """
+
+    name: str
+    source_language: str
+    target_language: str
+    train: list[Pair] = field(repr=False)
+    valid: list[Pair] = field(repr=False)
+    test: list[Pair] = field(repr=False)
+    vocabulary_size: int
+    lower: bool = False
+    long: list[Pair] = field(default_factory=list, repr=False)
+    names: list[Pair] = field(default_factory=list, repr=False)
+    report: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def source_vocabulary(self) -> Vocabulary:
+        """The ``vocabulary_size`` most frequent source words of ``train``."""
+        sentences = (pair.source for pair in self.train)
+        return Vocabulary.build(sentences, self.vocabulary_size, self.source_language, self.lower)
+
+    @cached_property
+    def target_vocabulary(self) -> Vocabulary:
+        """The ``vocabulary_size`` most frequent target words of ``train``."""
+        sentences = (pair.target for pair in self.train)
+        return Vocabulary.build(sentences, self.vocabulary_size, self.target_language, self.lower)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A checksum of every pair: equal fingerprints mean equal corpora."""
+        digest = hashlib.sha256()
+        for part in (self.train, self.valid, self.test, self.long, self.names):
+            for pair in part:
+                line = "\t".join((" ".join(pair.source), " ".join(pair.target)))
+                digest.update(f"{line}\n".encode())
+            digest.update(b"\f")
+        return digest.hexdigest()[:16]
+
+
+def take_pairs(
+    texts: Iterable[tuple[str, str]],
+    languages: tuple[str, str],
+    lower: bool,
+    max_length: int,
+    report: dict[str, int],
+) -> list[Pair]:
+    """Tokenise raw pairs; those with an empty or over-long side are dropped and counted."""
+    pairs = []
+    for texts_of_pair in texts:
+        source_text, target_text = (" ".join(text.split()) for text in texts_of_pair)
+        source = tuple(tokenise(source_text, languages[0], lower))
+        target = tuple(tokenise(target_text, languages[1], lower))
+        report["read"] = report.get("read", 0) + 1
+        if not source or not target:
+            report["empty"] = report.get("empty", 0) + 1
+        elif max(len(source), len(target)) > max_length:
+            report["too long"] = report.get("too long", 0) + 1
+        else:
+            pairs.append(Pair(source, target, source_text, target_text))
+    return pairs
+
+
+# ------------------------------------------------------------------------------------- Multi30k
+
+MULTI30K_URL = (
+    "https://raw.githubusercontent.com/multi30k/dataset/"
+    "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw"
+)
+MULTI30K_SHA256 = {
+    "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+    "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+    "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
+    "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+    "train.fr.gz": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
+    "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "val.fr.gz": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
+}
+MULTI30K_PAIRS = ("de-en", "en-de", "en-fr", "fr-en")
+
+
+def data_folder() -> Path:
+    """Where downloads are kept: ``$ATTNMT_DATA``, or else ``~/.cache/attnmt``."""
+    folder = Path(os.environ.get("ATTNMT_DATA") or Path.home() / ".cache" / "attnmt")
+    if not folder.expanduser().is_absolute():
+        raise ValueError(
+            f"ATTNMT_DATA is {str(folder)!r}, a relative path, which means another folder in every "
+            "chapter. Set it to an absolute path."
+        )
+    return folder.expanduser()
+
+
+def _fetch(file: str, folder: Path, url: str) -> Path:
+    """The path of a Multi30k file, downloaded if it is not there, its checksum verified."""
+    shelf = pooch.create(folder, base_url=f"{url.rstrip('/')}/", registry=MULTI30K_SHA256)
+    by_hand = f"Or put the file there yourself: {folder / file}"
+    try:
+        return Path(shelf.fetch(file, downloader=pooch.HTTPDownloader(progressbar=True)))
+    except ValueError as error:  # pooch's word for a checksum that differs
+        raise DataUnavailable(
+            f"{url}/{file} did not arrive whole: its SHA-256 is not the expected "
+            f"{MULTI30K_SHA256[file]}. Nothing was kept. Try again; if it happens twice, the file "
+            f"was changed at that address. {by_hand}"
+        ) from error
+    except PermissionError as error:
+        raise DataUnavailable(
+            f"{folder} cannot be written: {error}. Set ATTNMT_DATA to a folder that can."
+        ) from error
+    except (FileExistsError, NotADirectoryError) as error:
+        raise DataUnavailable(
+            f"{folder} cannot be a folder: a file of that name is in the way. "
+            "Move it, or set ATTNMT_DATA to another folder."
+        ) from error
+    except OSError as error:  # every error of the network is one, too
+        raise DataUnavailable(
+            f"{file} is not in {folder} and could not be downloaded from {url} "
+            f"({type(error).__name__}). Is there a network? {by_hand}"
+        ) from error
+
+
+def multi30k(
+    pair: str = "de-en",
+    train: int = 10_000,
+    seed: int = 0,
+    *,
+    vocabulary_size: int = 4_092,
+    lower: bool = True,
+    max_length: int = 50,
+    folder: str | os.PathLike | None = None,
+    url: str = MULTI30K_URL,
+) -> Corpus:
+    """Captions of images in German, English and French (Elliott et al. 2016, 2017).
+
+    Each file is downloaded once (1.3 MB for a pair of languages) from a pinned commit and checked.
+
+    Args:
+        pair: ``"de-en"``, ``"en-de"``, ``"en-fr"`` or ``"fr-en"``: source and target language.
+        train: pairs to draw out of the 29,000. A smaller draw is a part of every larger one.
+        seed: which pairs are drawn.
+        vocabulary_size: words a side. With the four special symbols, the default makes 4,096: a
+            multiple of 16, which matrix products like.
+        lower: write everything in lower case.
+        max_length: training pairs with more words on either side are dropped, as both papers do.
+        folder: where the files are, instead of :func:`data_folder` (they lie in its ``multi30k``).
+        url: the address of the files.
+
+    Raises:
+        ValueError: an unknown pair, or more pairs than there are.
+        DataUnavailable: the files are neither on this machine nor to be had.
+    """
+    if pair not in MULTI30K_PAIRS:
+        raise ValueError(f"pair must be one of {', '.join(MULTI30K_PAIRS)}, not {pair!r}")
+    if train < 1:
+        raise ValueError(f"train must be at least 1 pair, not {train}")
+    languages = source_language, target_language = tuple(pair.split("-"))
+    shelf = Path(folder or data_folder()) / "multi30k"
+
+    def lines(part: str) -> list[tuple[str, str]]:
+        sides = []
+        for language in languages:
+            path = _fetch(f"{part}.{language}.gz", shelf, url)
+            text = gzip.decompress(path.read_bytes()).decode("utf-8")
+            sides.append(text.removesuffix("\n").split("\n"))
+        return list(zip(*sides, strict=True))
+
+    texts = lines("train")
+    draw = random.Random(seed)
+    order = sorted(range(len(texts)), key=lambda _: draw.random())  # the same in every Python
+    report: dict[str, int] = {}
+    kept: list[Pair] = []
+    for start in range(0, len(texts), 1_000):
+        if len(kept) < train:
+            drawn = [texts[index] for index in order[start : start + 1_000]]
+            kept += take_pairs(drawn, languages, lower, max_length, report)
+    if len(kept) < train:
+        raise ValueError(
+            f"train={train:,} pairs were asked for, but {pair} of Multi30k has {len(kept):,} of at "
+            f"most {max_length} words (read {report['read']:,}, dropped "
+            f"{report['read'] - len(kept):,}). Ask for fewer."
+        )
+    report["kept"] = train
+    valid, test = (
+        take_pairs(lines(part), languages, lower, 10**9, {}) for part in ("val", "test_2016_flickr")
+    )
+    return Corpus(
+        name=f"multi30k-{pair}",
+        source_language=source_language,
+        target_language=target_language,
+        train=kept[:train],
+        valid=valid,
+        test=test,
+        vocabulary_size=vocabulary_size,
+        lower=lower,
+        report=report,
+    )
+
+
+# ------------------------------------------------------------------------ the controlled corpus
+
+GRAMMAR_DIRECTIONS = ("de-en", "en-de")
+GRAMMAR_LENGTHS = (4, 60)  # what the grammar can be asked for; `long` goes 20 words further
+
+
+def grammar_corpus(
+    train: int = 16_000,
+    direction: str = "de-en",
+    lengths: tuple[int, int] = (4, 40),
+    seed: int = 0,
+    *,
+    valid: int = 500,
+    test: int = 1_000,
+    long: int = 300,
+    names: int = 300,
+    vocabulary_size: int = 1_020,
+) -> Corpus:
+    """Pairs from our own German-English grammar, their alignments known by construction.
+
+    The same for a seed on every machine. No sentence occurs twice in the whole corpus, on either
+    side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``.
+
+    Args:
+        train: pairs to learn from. Above 14 words, longer sentences are rarer, as in real text.
+        direction: ``"de-en"`` or ``"en-de"``: source and target language.
+        lengths: fewest and most words of a source sentence, punctuation marks included.
+        seed: which pairs are drawn.
+        valid, test: pairs of the same lengths, as many of each length.
+        long: test pairs with up to 20 words more than any of ``train``.
+        names: test pairs that hold a name which ``train`` never shows.
+        vocabulary_size: words a side. With the four special symbols, the default makes 1,024.
+
+    Raises:
+        ValueError: an unknown direction, lengths that cannot be met, or more pairs than the
+            grammar can fill without repeating itself.
+    """
+    if direction not in GRAMMAR_DIRECTIONS:
+        raise ValueError(
+            f"direction must be one of {', '.join(GRAMMAR_DIRECTIONS)}, not {direction!r}"
+        )
+    fewest, most = GRAMMAR_LENGTHS
+    if len(lengths) != 2 or not fewest <= lengths[0] <= lengths[1] <= most:
+        raise ValueError(
+            f"lengths must be two numbers of words, the smaller first, from {fewest} to {most}, "
+            f"not {lengths!r}"
+        )
+    shortest, longest = lengths
+    inside, beyond = range(shortest, longest + 1), range(longest + 1, longest + 21)
+    parts = {"valid": (valid, inside), "test": (test, inside), "long": (long, beyond)}
+    parts |= {"names": (names, inside), "train": (train, inside)}  # train comes last: see above
+    side = GRAMMAR_DIRECTIONS.index(direction)
+    seen: set[tuple[str, ...]] = set()
+    drawn: dict[str, list[Pair]] = {}
+    for number, (part, (count, words)) in enumerate(parts.items()):
+        if count < (part == "train"):
+            raise ValueError(f"{part} must be at least {int(part == 'train')} pairs, not {count}")
+        grammar = Grammar(len(parts) * seed + number, fresh=part == "names")
+        try:
+            samples = fill(grammar, quotas(count, words, 14 * (part == "train")), side, seen)
+        except ValueError as error:
+            raise ValueError(
+                f"{part}={count:,} pairs of lengths={tuple(lengths)} are more than the grammar can "
+                f"fill without repeats ({error}). Ask for fewer, or allow longer sentences."
+            ) from error
+        drawn[part] = [_pair(sample, direction) for sample in samples]
+    source_language, target_language = direction.split("-")
+    return Corpus(
+        name=f"grammar-{direction}",
+        source_language=source_language,
+        target_language=target_language,
+        vocabulary_size=vocabulary_size,
+        **drawn,
+    )
+
+
+def _pair(sample: Sample, direction: str) -> Pair:
+    """A sample of the grammar, read in one direction."""
+    german, english, sure, possible, german_classes, english_classes = sample
+    if direction == "de-en":
+        return Pair(
+            german, english, written(german), written(english), sure, possible, english_classes
+        )
+    turned = (frozenset((e, g) for g, e in links) for links in (sure, possible))
+    return Pair(english, german, written(english), written(german), *turned, german_classes)

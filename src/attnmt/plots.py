@@ -1,0 +1,134 @@
+"""The book's figures: learning curves, BLEU by length, alignments."""
+
+from collections.abc import Mapping, Sequence, Set
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from attnmt.corpus import Link
+from attnmt.metrics import Bucket
+from attnmt.training import History
+
+sns.set_theme(style="whitegrid", palette="colorblind")
+MARKERS = "osD^vPX*<>"
+
+
+def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) -> Axes:
+    """Perplexity on training (dashed) and validation pairs (solid) after each epoch."""
+    ax = ax or plt.subplots(figsize=(6.4, 4))[1]
+    highest = 1.0
+    for (name, history), marker in zip(histories.items(), MARKERS, strict=False):
+        numbers = [epoch.epoch for epoch in history.epochs]
+        valid = [epoch.valid_perplexity for epoch in history.epochs]
+        train = [epoch.train_perplexity for epoch in history.epochs]
+        (line,) = ax.plot(numbers, valid, marker=marker, label=f"{name}, validation")
+        ax.plot(numbers, train, "--", marker=marker, color=line.get_color(), label=f"{name}, train")
+        highest = max(highest, *train, *valid)
+    ax.set(xlabel="epoch", ylabel="perplexity per target token (log scale)", yscale="log")
+    ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if t < highest * 1.3]
+    ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.legend()
+    return ax
+
+
+def bleu_by_length(
+    systems: Mapping[str, Sequence[Bucket]],
+    ax: Axes | None = None,
+    longest_trained: int | None = None,
+) -> Axes:
+    """BLEU in each bucket of source length, with 95% bootstrap intervals and sentence counts.
+
+    Args:
+        systems: buckets of each system, by its name.
+        ax: where to draw.
+        longest_trained: draw a line at the longest source sentence of the training pairs.
+    """
+    ax = ax or plt.subplots(figsize=(6.4, 4))[1]
+    for (name, buckets), marker in zip(systems.items(), MARKERS, strict=False):
+        middle = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
+        scores = np.array([bucket.bleu.score for bucket in buckets])
+        low = np.array([bucket.bleu.low for bucket in buckets], dtype=float)
+        high = np.array([bucket.bleu.high for bucket in buckets], dtype=float)
+        spread = np.nan_to_num([np.maximum(scores - low, 0), np.maximum(high - scores, 0)])
+        ax.errorbar(middle, scores, yerr=spread, marker=marker, capsize=3, label=name)
+    for bucket in next(iter(systems.values())):
+        middle = (bucket.shortest + bucket.longest) / 2
+        ax.annotate(
+            f"n={bucket.bleu.sentences}",
+            (middle, 0),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+            color="dimgrey",
+        )
+    if longest_trained is not None:
+        ax.axvline(longest_trained + 0.5, color="dimgrey", linestyle=":")
+        ax.annotate(
+            "longer than any\ntraining sentence",
+            (longest_trained + 0.5, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(5, -5),
+            textcoords="offset points",
+            va="top",
+            fontsize=9,
+            color="dimgrey",
+        )
+    ax.set(xlabel="source sentence length (words)", ylabel="BLEU (0 to 100)")
+    ax.set_ylim(bottom=0)
+    ax.legend()
+    return ax
+
+
+def alignment(
+    source: Sequence[str],
+    words: Sequence[str],
+    weights: ArrayLike,
+    gold: Set[Link] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Where the model looked: source words across, target words down, weight as darkness.
+
+    Args:
+        source: S source words.
+        words: T target words.
+        weights: (T, S), each row the weights of one target word.
+        gold: known links (source index, target index), drawn as frames.
+        ax: where to draw.
+    """
+    weights = np.asarray(weights)
+    if weights.shape != (len(words), len(source)):
+        raise ValueError(
+            f"weights are {weights.shape}; {len(words)} target words over {len(source)} source "
+            f"words need {(len(words), len(source))}"
+        )
+    if ax is None:
+        size = (2.6 + 0.36 * len(source), 1.5 + 0.3 * len(words))
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+    sns.heatmap(
+        weights,
+        vmin=0,
+        vmax=1,
+        cmap="Blues",
+        linewidths=0.5,
+        linecolor="#e4e4e4",
+        xticklabels=list(source),
+        yticklabels=list(words),
+        cbar_kws={"label": "attention weight", "shrink": 0.8},
+        ax=ax,
+    )
+    for s, t in gold or ():
+        ax.add_patch(Rectangle((s + 0.06, t + 0.06), 0.88, 0.88, fill=False, ec="#d55e00", lw=1.6))
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params(length=0)
+    plt.setp(ax.get_xticklabels(), rotation=60, ha="left", rotation_mode="anchor")
+    plt.setp(ax.get_yticklabels(), rotation=0)
+    ax.set(xlabel="source words", ylabel="target words")
+    return ax

@@ -1,0 +1,107 @@
+"""Words and numbers: tokenise, detokenise, and the vocabulary between words and indices.
+
+A sentence travels ``text -> words -> indices`` into a model and ``indices -> words -> text`` out of
+it. The tokeniser is Moses's (by sacremoses), the one both papers' data went through.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from sacremoses import MosesDetokenizer, MosesTokenizer
+
+PAD, UNK, BOS, EOS = range(4)
+SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
+
+
+@cache
+def _tokeniser(language: str) -> MosesTokenizer:
+    return MosesTokenizer(language)
+
+
+@cache
+def _detokeniser(language: str) -> MosesDetokenizer:
+    return MosesDetokenizer(language)
+
+
+def tokenise(text: str, language: str, lower: bool = False) -> list[str]:
+    """Split a sentence into words and punctuation marks, by the rules of Moses.
+
+    Args:
+        text: one sentence.
+        language: two letters, ``"de"`` or ``"en"``; it decides on apostrophes and abbreviations.
+        lower: write everything in lower case.
+    """
+    words = _tokeniser(language).tokenize(text, escape=False)
+    return [word.lower() for word in words] if lower else words
+
+
+def detokenise(words: Sequence[str], language: str) -> str:
+    """Join words to a sentence as it is written: no space before a full stop."""
+    return _detokeniser(language).detokenize(list(words), unescape=False)
+
+
+class Vocabulary:
+    """A fixed list of words, each with its index, and the four special symbols in front.
+
+    ``<pad>`` 0 fills the end of short sentences in a batch, ``<unk>`` 1 stands for every word that
+    is not in the list, ``<s>`` 2 starts and ``</s>`` 3 ends a target sentence.
+
+    Args:
+        words: the words in the order of their indices, without the special symbols.
+        language: the language they are of, for ``tokenise`` and ``detokenise``.
+        lower: whether sentences are lower-cased on their way in.
+    """
+
+    def __init__(self, words: Iterable[str], language: str, lower: bool = False):
+        self.words = SPECIALS + tuple(words)
+        self.language = language
+        self.lower = lower
+        self._index = {word: index for index, word in enumerate(self.words)}
+        if len(self._index) < len(self.words):
+            twice = next(w for w, count in Counter(self.words).items() if count > 1)
+            raise ValueError(f"the word {twice!r} stands twice in the vocabulary")
+
+    @classmethod
+    def build(
+        cls, sentences: Iterable[Sequence[str]], size: int, language: str, lower: bool = False
+    ) -> "Vocabulary":
+        """Take the ``size`` most frequent words of some sentences; ties in alphabetical order."""
+        if size < 1:
+            raise ValueError(f"size must be at least 1 word, not {size}")
+        counts = Counter(word for sentence in sentences for word in sentence)
+        for special in SPECIALS:  # a text that spells "<s>" must not forge the symbol
+            counts.pop(special, None)
+        by_frequency = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls(by_frequency[:size], language, lower)
+
+    def __len__(self) -> int:
+        """The number of words, special symbols included."""
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return self._index.get(word, PAD) > EOS
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        mine = (self.words, self.language, self.lower)
+        return mine == (other.words, other.language, other.lower)
+
+    __hash__ = None
+
+    def encode(self, words: Iterable[str]) -> list[int]:
+        """Words to indices. A word that is not in the list, or forges a special symbol, is UNK."""
+        return [self._index[word] if word in self else UNK for word in words]
+
+    def decode(self, indices: Iterable[int]) -> list[str]:
+        """Indices to words."""
+        return [self.words[index] for index in indices]
+
+    def tokenise(self, text: str) -> list[str]:
+        """Split a sentence the way this vocabulary's words were split."""
+        return tokenise(text, self.language, self.lower)
+
+    def detokenise(self, words: Sequence[str]) -> str:
+        """Join words of this vocabulary's language to a sentence."""
+        return detokenise(words, self.language)

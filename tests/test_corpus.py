@@ -1,0 +1,228 @@
+"""corpus.py: pairs of sentences, and Multi30k downloaded, checked, drawn and filtered.
+
+No test touches the network: a server on this machine stands in for the address.
+"""
+
+import gzip
+import hashlib
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from attnmt import DataUnavailable, multi30k
+from attnmt import corpus as corpus_module
+from attnmt.corpus import data_folder, take_pairs
+
+PARTS = {"train": 40, "val": 5, "test_2016_flickr": 6}
+
+
+def sentence(language: str, part: str, number: int) -> str:
+    if part == "train" and number == 7:
+        return ""  # an empty side
+    if part == "train" and number == 9 and language == "de":
+        return "sehr " * 60 + "lang"  # more than 50 words
+    # U+2028 and U+0085 end a line for Python's splitlines(), and not for a corpus
+    return (
+        f"Satz\u2028{number}\u0085 von {part}." if language == "de" else f"Line {number} of {part}."
+    )
+
+
+class Shelf:
+    """An HTTP server with a small Multi30k, that can be told to misbehave."""
+
+    def __init__(self):
+        self.files = {
+            f"{part}.{language}.gz": gzip.compress(
+                "".join(sentence(language, part, n) + "\n" for n in range(size)).encode(), mtime=0
+            )
+            for part, size in PARTS.items()
+            for language in ("de", "en", "fr")
+        }
+        self.sums = {name: hashlib.sha256(data).hexdigest() for name, data in self.files.items()}
+        self.requests = []
+        self.truncate = False
+        shelf = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                name = self.path.removeprefix("/")
+                shelf.requests.append(name)
+                data = shelf.files.get(name)
+                if data is None:
+                    self.send_error(404)
+                    return
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data[: len(data) // 2] if shelf.truncate else data)
+
+            def log_message(self, *args):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+
+    def close(self):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+@pytest.fixture
+def shelf(monkeypatch):
+    shelf = Shelf()
+    monkeypatch.setattr(corpus_module, "MULTI30K_SHA256", shelf.sums)
+    yield shelf
+    shelf.close()
+
+
+def left_in(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def test_each_file_is_downloaded_once(shelf, tmp_path):
+    first = multi30k("de-en", train=30, folder=tmp_path, url=shelf.url)
+    assert sorted(shelf.requests) == sorted(f"{p}.{la}.gz" for p in PARTS for la in ("de", "en"))
+    assert left_in(tmp_path) == sorted(f"multi30k/{name}" for name in shelf.requests)
+    again = multi30k("de-en", train=30, folder=tmp_path, url=shelf.url)
+    assert len(shelf.requests) == 6
+    assert again.fingerprint == first.fingerprint
+
+
+def test_a_pair_keeps_both_raw_sentences_and_their_words(shelf, tmp_path):
+    corpus = multi30k("de-en", train=30, folder=tmp_path, url=shelf.url)
+    assert (len(corpus.valid), len(corpus.test)) == (5, 6)
+    pair = corpus.test[2]
+    assert pair.target_text == "Line 2 of test_2016_flickr."
+    assert pair.target == ("line", "2", "of", "test", "_", "2016", "_", "flickr", ".")
+    assert pair.source_text == "Satz 2 von test_2016_flickr."
+    assert pair.sure is pair.possible is pair.classes is None
+
+
+@pytest.mark.parametrize("pair", ["en-de", "en-fr", "fr-en"])
+def test_other_pairs(shelf, tmp_path, pair):
+    corpus = multi30k(pair, train=5, folder=tmp_path, url=shelf.url)
+    assert f"{corpus.source_language}-{corpus.target_language}" == pair
+    assert corpus.source_vocabulary.language == corpus.source_language
+
+
+def test_empty_and_over_long_pairs_are_dropped_and_counted(shelf, tmp_path):
+    corpus = multi30k("de-en", train=38, folder=tmp_path, url=shelf.url)
+    assert corpus.report == {"read": 40, "empty": 1, "too long": 1, "kept": 38}
+    assert max(len(pair.source) for pair in corpus.train) <= 50
+
+
+def test_the_draw_follows_the_seed_and_a_smaller_one_is_part_of_a_larger(shelf, tmp_path):
+    def draw(train, seed):
+        return multi30k("de-en", train=train, seed=seed, folder=tmp_path, url=shelf.url).train
+
+    assert draw(20, 0) == draw(20, 0)
+    assert draw(20, 0) != draw(20, 1)
+    assert draw(20, 0)[:10] == draw(10, 0)
+
+
+def test_case_can_be_kept(shelf, tmp_path):
+    corpus = multi30k("de-en", train=3, lower=False, folder=tmp_path, url=shelf.url)
+    assert all(pair.target[0] == "Line" for pair in corpus.train)
+    assert not corpus.source_vocabulary.lower
+
+
+def test_vocabularies_are_of_the_training_pairs_alone(shelf, tmp_path):
+    corpus = multi30k("de-en", train=10, vocabulary_size=12, folder=tmp_path, url=shelf.url)
+    assert len(corpus.target_vocabulary) == 12 + 4
+    assert "line" in corpus.target_vocabulary
+    assert "flickr" not in corpus.target_vocabulary
+
+
+# ------------------------------------------------------------------------------------ bad input
+
+
+def test_unknown_pair():
+    with pytest.raises(ValueError, match="one of de-en, en-de, en-fr, fr-en, not 'de-fr'"):
+        multi30k("de-fr")
+
+
+def test_more_pairs_than_there_are(shelf, tmp_path):
+    with pytest.raises(ValueError, match=r"train=39 .* has 38 .* dropped 2.*Ask for fewer"):
+        multi30k("de-en", train=39, folder=tmp_path, url=shelf.url)
+    with pytest.raises(ValueError, match="at least 1 pair"):
+        multi30k("de-en", train=0)
+
+
+def test_no_network(tmp_path):
+    with pytest.raises(DataUnavailable, match=r"train\.de\.gz is not in .*Is there a network"):
+        multi30k("de-en", train=5, folder=tmp_path, url="http://127.0.0.1:9")
+    assert left_in(tmp_path) == []
+
+
+def test_a_file_that_is_not_at_the_address(shelf, tmp_path):
+    del shelf.files["train.de.gz"]
+    with pytest.raises(DataUnavailable, match="could not be downloaded from"):
+        multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
+    assert left_in(tmp_path) == []
+
+
+def test_a_truncated_download_leaves_nothing_behind(shelf, tmp_path):
+    shelf.truncate = True
+    with pytest.raises(DataUnavailable, match=r"train\.de\.gz"):
+        multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
+    assert left_in(tmp_path) == []
+    shelf.truncate = False
+    assert len(multi30k("de-en", train=5, folder=tmp_path, url=shelf.url).train) == 5
+
+
+def test_a_wrong_checksum_leaves_nothing_behind(shelf, tmp_path):
+    shelf.files["train.en.gz"] = gzip.compress(b"not the file that was promised\n")
+    with pytest.raises(DataUnavailable, match=r"train\.en\.gz did not arrive whole.*SHA-256"):
+        multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
+    assert left_in(tmp_path) == ["multi30k/train.de.gz"]
+
+
+def test_a_damaged_file_on_disk_is_replaced_or_named(shelf, tmp_path):
+    multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
+    damaged = tmp_path / "multi30k" / "val.en.gz"
+    damaged.write_bytes(b"damaged")
+    with pytest.raises(DataUnavailable, match=r"val\.en\.gz"):
+        multi30k("de-en", train=5, folder=tmp_path, url="http://127.0.0.1:9")
+    assert damaged.read_bytes() == b"damaged"  # what was there is not lost
+    multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
+    assert damaged.read_bytes() == shelf.files["val.en.gz"]
+
+
+def test_a_cache_path_that_cannot_be_a_folder(shelf, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    with pytest.raises(DataUnavailable, match=r"cannot be a folder.*ATTNMT_DATA"):
+        multi30k("de-en", train=5, folder=file, url=shelf.url)
+    assert file.read_text() == "in the way"
+    (tmp_path / "multi30k").write_text("in the way, too")
+    with pytest.raises(DataUnavailable, match="cannot be a folder"):
+        multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_cache_that_cannot_be_written(shelf, tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(DataUnavailable, match="cannot be written"):
+        multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
+
+
+def test_the_data_folder_must_be_absolute(monkeypatch, tmp_path):
+    monkeypatch.setenv("ATTNMT_DATA", str(tmp_path))
+    assert data_folder() == tmp_path
+    monkeypatch.setenv("ATTNMT_DATA", "data")
+    with pytest.raises(ValueError, match="Set it to an absolute path"):
+        data_folder()
+    monkeypatch.delenv("ATTNMT_DATA")
+    assert data_folder().parts[-2:] == (".cache", "attnmt")
+
+
+def test_raw_text_is_stripped_of_needless_spaces():
+    report = {}
+    (pair,) = take_pairs([("  Ein  Hund. \n", "A dog.")], ("de", "en"), True, 50, report)
+    assert pair.source_text == "Ein Hund."
+    assert report == {"read": 1}
