@@ -39,6 +39,7 @@ def sigma(x):
 
 
 def dot(matrix, vector):
+    matrix = matrix.tolist() if isinstance(matrix, torch.Tensor) else matrix
     return [sum(float(w) * x for w, x in zip(row, vector, strict=True)) for row in matrix]
 
 
@@ -106,8 +107,8 @@ def test_the_first_query_is_the_first_state_not_the_new_one(memory, final):
     """Bahdanau attends with s_{i-1}: the first alignment cannot depend on the first word read."""
     decoder = bahdanau()
     prepared, state = decoder.start(memory, final)
-    _, align_1, after_1 = decoder.step(torch.tensor([2, 2]), state, prepared)
-    _, align_2, after_2 = decoder.step(torch.tensor([6, 6]), state, prepared)
+    _, align_1, after_1 = decoder.step(decoder.embedding(torch.tensor([2, 2])), state, prepared)
+    _, align_2, after_2 = decoder.step(decoder.embedding(torch.tensor([6, 6])), state, prepared)
     torch.testing.assert_close(align_1, align_2, rtol=0, atol=0)
     assert not torch.allclose(after_1.s, after_2.s)
 
@@ -118,7 +119,7 @@ def test_the_loop_only_repeats_the_step(memory, final):
     features, align = decoder(target_in, memory, final)
     prepared, state = decoder.start(memory, final)
     for t in range(T):
-        feature, weights, state = decoder.step(target_in[:, t], state, prepared)
+        feature, weights, state = decoder.step(decoder.embedding(target_in[:, t]), state, prepared)
         torch.testing.assert_close(features[:, t], feature, rtol=0, atol=0)
         torch.testing.assert_close(align[:, t], weights, rtol=0, atol=0)
     assert state.time == T
@@ -128,9 +129,9 @@ def test_a_step_leaves_the_state_it_was_given_alone(memory, final):
     decoder = bahdanau()
     prepared, state = decoder.start(memory, final)
     before = state.s.clone()
-    first = decoder.step(torch.tensor([2, 2]), state, prepared)
-    decoder.step(torch.tensor([5, 6]), first[2], prepared)
-    again = decoder.step(torch.tensor([2, 2]), state, prepared)
+    first = decoder.step(decoder.embedding(torch.tensor([2, 2])), state, prepared)
+    decoder.step(decoder.embedding(torch.tensor([5, 6])), first[2], prepared)
+    again = decoder.step(decoder.embedding(torch.tensor([2, 2])), state, prepared)
     torch.testing.assert_close(state.s, before, rtol=0, atol=0)
     torch.testing.assert_close(first[0], again[0], rtol=0, atol=0)
 
@@ -141,8 +142,8 @@ def test_selected_rows_go_on_as_they_would_have(memory, final):
     prepared, state = decoder.start(memory, final)
     rows = torch.tensor([1, 0, 1])
     y = torch.tensor([3, 4])
-    features, align, _ = decoder.step(y, state, prepared)
-    taken = decoder.step(y[rows], state.select(rows), prepared.select(rows))
+    features, align, _ = decoder.step(decoder.embedding(y), state, prepared)
+    taken = decoder.step(decoder.embedding(y[rows]), state.select(rows), prepared.select(rows))
     torch.testing.assert_close(taken[0], features[rows])
     torch.testing.assert_close(taken[1], align[rows])
 

@@ -1,7 +1,14 @@
 """attnmt: the small package behind the book *Learning to Align*."""
 
 from attnmt.attention import Additive, Attention, Global
-from attnmt.corpus import Corpus, DataUnavailable, Pair, multi30k
+from attnmt.corpus import (
+    Corpus,
+    DataUnavailable,
+    Pair,
+    corpus_from_files,
+    grammar_corpus,
+    multi30k,
+)
 from attnmt.decoding import Translation, force_align, greedy
 from attnmt.metrics import alignment_error_rate, bleu, bleu_by_length, perplexity
 from attnmt.model import Translator, rnnsearch
@@ -25,9 +32,11 @@ __all__ = [
     "alignment_error_rate",
     "bleu",
     "bleu_by_length",
+    "corpus_from_files",
     "detokenise",
     "fit",
     "force_align",
+    "grammar_corpus",
     "greedy",
     "multi30k",
     "perplexity",

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import os
 import random
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -110,6 +111,108 @@ def take_pairs(
         else:
             pairs.append(Pair(source, target, source_text, target_text))
     return pairs
+
+
+# ------------------------------------------------------------------------------- a reader's text
+
+
+def _read_lines(path: str | os.PathLike) -> list[str]:
+    """The lines of a UTF-8 text file, plain or gzipped."""
+    data = Path(path).read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{path} is a damaged gzip file ({error}). Pack it again.") from error
+    if b"\0" in data:
+        line = data[: data.index(b"\0")].count(b"\n") + 1
+        raise ValueError(f"{path}, line {line}: a zero byte; this is not a file of UTF-8 text")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{path}, line {line}: not UTF-8 ({error.reason}). Convert the file, for instance with "
+            "iconv, and try again."
+        ) from error
+    if not text.strip():
+        raise ValueError(f"{path} is empty")
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def corpus_from_files(
+    source: str | os.PathLike,
+    target: str | os.PathLike | None = None,
+    *,
+    languages: tuple[str, str] = ("de", "en"),
+    valid: int = 500,
+    test: int = 500,
+    seed: int = 0,
+    vocabulary_size: int = 4_092,
+    lower: bool = True,
+    max_length: int = 50,
+) -> Corpus:
+    """A corpus of your own parallel text, plain or gzipped.
+
+    Args:
+        source: source sentences, one a line; or, if there is no ``target``, both: source, a tab,
+            target, and perhaps further columns, which are ignored.
+        target: their translations, line by line.
+        languages: two letters each, for the tokeniser.
+        valid, test: pairs to set aside, drawn at random; the rest is ``train``, without sentences
+            that ``valid`` or ``test`` hold, too.
+        seed: which pairs are set aside.
+        vocabulary_size: words a side.
+        lower: write everything in lower case.
+        max_length: pairs with more words on either side are dropped.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: files that cannot be read as parallel text; the message names file and line.
+    """
+    lines = _read_lines(source)
+    if target is not None:
+        targets = _read_lines(target)
+        if len(lines) != len(targets):
+            raise ValueError(
+                f"{source} has {len(lines):,} lines and {target} {len(targets):,}: from line "
+                f"{min(len(lines), len(targets)) + 1:,} on, sentences have no partner"
+            )
+        rows = list(zip(lines, targets, strict=True))
+    else:
+        rows = [tuple(line.split("\t")[:2]) for line in lines]
+        if lone := next((number for number, row in enumerate(rows, 1) if len(row) < 2), None):
+            raise ValueError(
+                f"{source}, line {lone:,}: no tab, so there is no target column. Give the "
+                "translations as a second file, or write: source, tab, target."
+            )
+    report: dict[str, int] = {}
+    pairs = take_pairs(rows, languages, lower, max_length, report)
+    if len(pairs) <= valid + test:
+        raise ValueError(
+            f"{source} has {len(pairs):,} usable pairs (read {report['read']:,}, empty "
+            f"{report.get('empty', 0):,}, over {max_length} words {report.get('too long', 0):,}), "
+            f"too few to set aside valid={valid:,} and test={test:,} and learn from the rest"
+        )
+    draw = random.Random(seed)
+    pairs.sort(key=lambda _: draw.random())  # a shuffle that is the same in every Python
+    held_out, rest = pairs[: valid + test], pairs[valid + test :]
+    known = {pair.source for pair in held_out}
+    train = [pair for pair in rest if pair.source not in known]
+    report |= {"also held out": len(rest) - len(train), "kept": len(train)}
+    if not train:
+        raise ValueError(f"{source}: every training sentence also stands in valid or test")
+    return Corpus(
+        name=Path(source).name.split(".")[0],
+        source_language=languages[0],
+        target_language=languages[1],
+        train=train,
+        valid=held_out[:valid],
+        test=held_out[valid:],
+        vocabulary_size=vocabulary_size,
+        lower=lower,
+        report=report,
+    )
 
 
 # ------------------------------------------------------------------------------------- Multi30k

@@ -15,15 +15,17 @@ from attnmt.encoder import Memory
 
 
 class Decoder(nn.Module, ABC):
-    """What all decoders share: the loop round ``step``."""
+    """What all decoders share: the words' ``embedding`` E, and the loop round ``step``."""
+
+    embedding: nn.Embedding
 
     @abstractmethod
     def start(self, memory: Memory, final: Tensor):
         """Prepare the memory, and make the first state of the encoder's final state."""
 
     @abstractmethod
-    def step(self, y_prev: Tensor, state, memory: Memory):
-        """One target position: from y_{i-1} (B,) to features, align (B, S) and the new state."""
+    def step(self, Ey: Tensor, state, memory: Memory):
+        """One target position: from E y_{i-1} (B, m) to features, align (B, S), the new state."""
 
     @abstractmethod
     def readout(self, features: Tensor) -> Tensor:
@@ -37,8 +39,8 @@ class Decoder(nn.Module, ABC):
         """
         memory, state = self.start(memory, final)
         features, aligns = [], []
-        for y_prev in target_in.unbind(dim=1):
-            feature, align, state = self.step(y_prev, state, memory)
+        for Ey in self.embedding(target_in).unbind(dim=1):  # all words embedded at once: faster
+            feature, align, state = self.step(Ey, state, memory)
             features.append(feature)
             aligns.append(align)
         return torch.stack(features, dim=1), torch.stack(aligns, dim=1)
@@ -105,12 +107,12 @@ class BahdanauDecoder(Decoder):
         return self.attention.prepare(memory), BahdanauState(torch.tanh(self.W_s(final)), 0)
 
     def step(
-        self, y_prev: Tensor, state: BahdanauState, memory: Memory
+        self, Ey: Tensor, state: BahdanauState, memory: Memory
     ) -> tuple[Tensor, Tensor, BahdanauState]:
         """Write target position i.
 
         Args:
-            y_prev: y_{i-1}, (B,) word indices.
+            Ey: E y_{i-1}, (B, m), the embedding of the word written last.
             state: s_{i-1}.
             memory: prepared by ``start``.
 
@@ -118,7 +120,6 @@ class BahdanauDecoder(Decoder):
             features (B, n + m + d), what the output layer reads; align (B, S), alpha_ij; s_i.
         """
         s_prev = state.s  # (B, n)
-        Ey = self.embedding(y_prev)  # (B, m)
         context, align = self.attention(s_prev[:, None], memory, state.time)
         context, align = context.squeeze(1), align.squeeze(1)  # (B, d), (B, S)
 

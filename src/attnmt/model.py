@@ -63,8 +63,8 @@ class Translator(nn.Module):
         return self.decoder.start(memory, final)
 
     def step(self, y_prev: Tensor, state: Any, memory: Memory) -> tuple[Tensor, Tensor, Any]:
-        """One target position: log p(y_i | y_<i, x) (B, V), align (B, S), the new state."""
-        features, align, state = self.decoder.step(y_prev, state, memory)
+        """From y_{i-1} (B,) to log p(y_i | y_<i, x) (B, V), align (B, S) and the new state."""
+        features, align, state = self.decoder.step(self.decoder.embedding(y_prev), state, memory)
         return self.decoder.readout(features).log_softmax(dim=-1), align, state
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:

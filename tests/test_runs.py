@@ -1,0 +1,122 @@
+"""runs.py: a recorded run is one file that says everything, and nothing half-written is read."""
+
+import json
+import os
+from dataclasses import replace
+
+import pytest
+
+from attnmt import Recipe, bleu, greedy, perplexity, rnnsearch, runs
+from attnmt.metrics import texts
+from attnmt.runs import load_run, record, save_run
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return rnnsearch(corpus, hidden=8)
+
+
+@pytest.fixture(scope="module")
+def run(model, corpus):
+    patch = pytest.MonkeyPatch()
+    patch.setitem(runs.SAMPLES, "made", ("w1 w2 w3", "w4"))
+    with patch.context():
+        return record("tiny-made-0", model, corpus, Recipe(epochs=2), seed=0, progress=False)
+
+
+def test_a_run_says_what_was_measured(run, model, corpus):
+    found = greedy(model, [pair.source for pair in corpus.test])
+    references = [pair.target_text for pair in corpus.test]
+    assert run.bleu.score == bleu(texts(model, found), references, lowercase=True).score
+    assert run.test_perplexity == pytest.approx(perplexity(model, corpus.test))
+    assert sum(bucket.bleu.sentences for bucket in run.by_length) == len(corpus.test)
+    assert 0 <= run.aer <= 1
+    assert run.corpus["fingerprint"] == corpus.fingerprint
+    assert run.model == model.config
+    assert len(run.history.epochs) == 2
+    assert run.parameters == sum(weights.numel() for weights in model.parameters())
+    assert set(run.versions) == {"python", "torch"}
+
+
+def test_samples_have_a_weight_for_each_word_on_each_source_word(run):
+    assert [sample.source for sample in run.samples] == [["w1", "w2", "w3"], ["w4"]]
+    for sample in run.samples:
+        assert len(sample.alignment) == len(sample.words)
+        for row in sample.alignment:
+            assert len(row) == len(sample.source)
+            assert sum(row) == pytest.approx(1, abs=1e-3)
+
+
+def test_what_was_stored_is_what_is_loaded(run, tmp_path):
+    path = save_run(run, tmp_path)
+    assert os.listdir(tmp_path) == ["tiny-made-0.json"]
+    assert load_run("tiny-made-0", tmp_path) == run
+    data = json.loads(path.read_text())
+    assert data["command"] == "python -m attnmt.runs tiny-made-0"
+    assert data["format"] == "attnmt-run-1"
+
+
+def test_a_run_that_is_not_there_is_named_and_those_there_are_listed(run, tmp_path):
+    save_run(run, tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"'other' .*There are: tiny-made-0"):
+        load_run("other", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: text.replace("attnmt-run-1", "something-else"),
+        lambda text: text.replace('"seed":0', '"seed":"zero"'),
+        lambda text: text.replace('"history"', '"story"'),
+        lambda text: "\x80",
+    ],
+)
+def test_a_damaged_or_foreign_file_is_refused_by_name(run, tmp_path, damage):
+    path = save_run(run, tmp_path)
+    path.write_bytes(damage(path.read_text()).encode("latin-1", errors="replace"))
+    with pytest.raises(ValueError, match=rf"{path} is damaged .*python -m attnmt.runs tiny-made-0"):
+        load_run("tiny-made-0", tmp_path)
+
+
+RECORDED = sorted(path.stem for path in runs.results_folder().glob("*.json"))
+
+
+def test_the_book_has_recorded_runs():
+    assert {f"rnnsearch-multi30k-{seed}" for seed in runs.SEEDS} <= set(RECORDED)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
+    """Its recipe, corpus and model are those that its command would use today."""
+    run = load_run(name)
+    system, corpus_name, seed = name.rsplit("-", 2)
+    assert run.name == name
+    assert run.recipe == runs.RECIPES[corpus_name]
+    assert run.seed == run.model["seed"] == int(seed)
+    assert system in runs.SYSTEMS
+    assert len(run.history.epochs) == run.recipe.epochs
+    assert len(run.samples) == len(runs.SAMPLES[corpus_name])
+    assert "case:lc" in run.bleu.signature
+    if corpus_name == "grammar":
+        assert run.corpus["fingerprint"] == runs.CORPORA["grammar"]().fingerprint
+
+
+def test_rnnsearch_learned_real_text_on_every_seed():
+    """A floor, not a goal: a recorded run below it was recorded with something broken."""
+    for seed in runs.SEEDS:
+        assert load_run(f"rnnsearch-multi30k-{seed}").bleu.score > 20
+
+
+def test_the_command_line_records_and_stores(run, tmp_path, monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(runs, "make", lambda name: asked.append(name) or replace(run, name=name))
+    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    runs.main(["rnnsearch-multi30k-0", "rnnsearch-grammar-2"])
+    assert asked == ["rnnsearch-multi30k-0", "rnnsearch-grammar-2"]
+    assert sorted(os.listdir(tmp_path)) == [f"{name}.json" for name in sorted(asked)]
+    assert "BLEU" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        runs.main(["rnnsearch-nowhere-0"])
