@@ -27,6 +27,11 @@ def table(name):
     return [dict(zip(head, ["" if c == "-" else c for c in row], strict=True)) for row in rows]
 
 
+def words_of(marked):
+    """The words of an adverbial: two/number/1 years/noun/2 -> two, years."""
+    return tuple(word.split("/")[0] for word in marked.split())
+
+
 # ------------------------------------------------------------------ paradigms: case + gender
 # n nominative, a accusative, d dative, g genitive; m, f, n, and p for plural
 
@@ -143,7 +148,7 @@ def verbs():
 
 
 SUBORDINATORS = {row["german"] for row in table("conjunctions")} | {"dass"}
-ADVERBS = sorted((tuple(row["german"].split()) for row in table("adverbs")), key=len)[::-1]
+ADVERBS = sorted((words_of(row["german"]) for row in table("adverbs")), key=len)[::-1]
 PRONOUNS = {"ich": ("n", "1s"), "er": ("n", "3s"), "wir": ("n", "1p"), "sie": ("n", "3s3p")}
 PRONOUNS |= {"mich": ("a", ""), "ihn": ("a", ""), "mir": ("d", ""), "ihm": ("d", "")}
 PRONOUNS |= {"ihr": ("d", ""), "ihnen": ("d", ""), "uns": ("ad", "")}
@@ -715,7 +720,7 @@ class German:
 
 @cache
 def numbers():
-    return table("numbers")
+    return [row for row in table("determiners") if row["class"] == "number"]
 
 
 TITLES = ("Herr", "Herrn", "Frau")
@@ -761,7 +766,7 @@ def first_parts():
 
 
 DETERMINING = {
-    row["english"] for name in ("determiners", "adjectives", "numbers") for row in table(name)
+    row["english"] for name in ("determiners", "adjectives") for row in table(name)
 } | {"an"}
 
 
@@ -789,8 +794,8 @@ class English:
     def __init__(self, words):
         text = " ".join(words)
         for row in table("adverbs"):
-            text = text.replace(f" {row['english']} ", " ")
-            text = text.removeprefix(row["english"] + " ")
+            adverb = " ".join(words_of(row["english"]))
+            text = text.replace(f" {adverb} ", " ").removeprefix(adverb + " ")
         self.words = text.split()
         self.frames = []
         self.noun = "3s"  # number of the last noun, for who and that

@@ -37,18 +37,11 @@ from random import Random
 from typing import NamedTuple
 
 LEXICON = Path(__file__).parent / "lexicon"
-CASES = ("nominative", "accusative", "dative", "genitive")
-
-# Endings by case; each group is masculine, feminine, neuter, plural; - is none.
-ENDINGS = {
-    "der": ("er ie as ie", "en ie as ie", "em er em en", "es er es er"),
-    "dieser": ("er e es e", "en e es e", "em er em en", "es er es er"),
-    "ein": ("- e - e", "en e - e", "em er em en", "es er es er"),
-    "weak": ("e e e en", "en e e en", "en en en en", "en en en en"),
-    "mixed": ("er e es en", "en e es en", "en en en en", "en en en en"),
-    "strong": ("er e es e", "en e es e", "em er em en", "en er en er"),
+CASES_OF = {
+    "accusative": ["accusative"],
+    "dative": ["dative"],
+    "double": ["dative", "accusative"],
 }
-AFTER = {"der": "weak", "dieser": "weak", "ein": "mixed"}  # the adjective's; otherwise strong
 PLAIN = "intransitive accusative dative double preposition goal"  # frames without a clause
 
 # The order in which slots are read: an English clause, and the German middle field.
@@ -103,7 +96,11 @@ def select(name: str, **columns: str) -> tuple:
 
 def ending(paradigm: str, case: str, gender: str) -> str:
     """The ending of a paradigm; gender is m, f, n, or p: ending("weak", "dative", "f") is en."""
-    return ENDINGS[paradigm][CASES.index(case)].split()["mfnp".index(gender)].strip("-")
+    return getattr(select("endings", paradigm=paradigm, case=case)[0], gender)
+
+
+def gender_of(noun, plural: bool) -> str:
+    return "p" if plural else noun.gender
 
 
 def noun_form(noun, case: str, plural: bool) -> str:
@@ -171,17 +168,12 @@ class Clause(dict):
         middle = [token for slot in MIDDLE for token in self[slot].german]
         bracket, post = self["verb"].german, self["post"].german
         if order == "last":
-            return middle + reunited(bracket, finite) + post
+            if finite and bracket and bracket[0].kind == "particle":  # ruft ... an, but anruft
+                bracket, finite = [], [finite[0]._replace(word=bracket[0].word + finite[0].word)]
+            return middle + bracket + finite + post
         if order == "second" and not front:
             front, middle = subject, middle[len(subject) :]
         return front + finite + middle + bracket + post
-
-
-def reunited(bracket: list[Token], finite: list[Token]) -> list[Token]:
-    """Verb-final, a prefix returns to its verb: er ruft ... an, weil er ... anruft."""
-    if finite and bracket and bracket[0].kind == "particle":
-        return [finite[0]._replace(word=bracket[0].word + finite[0].word)]
-    return bracket + finite
 
 
 class Setting(NamedTuple):
@@ -217,43 +209,34 @@ class Sample(NamedTuple):
 # --------------------------------------------------------------------------------------- names
 
 
-class Names:
-    """An open class: a few known names, then a long made-up tail, by Zipf's law.
+class Names(NamedTuple):
+    """An open class: (English, German) names by rank, those kept for fresh grammars, and sums."""
 
-    One made-up name in eight is kept aside for a grammar that asks for fresh names.
-    """
-
-    def __init__(self, kind: str, size: int):
-        self.known = [(row.english, row.german) for row in select("names", kind=kind)]
-        self.famous = len(self.known)
-        made = [(name, name) for name in invented(kind, size)]
-        self.kept = made[7::8]
-        self.known += [pair for number, pair in enumerate(made) if number % 8 != 7]
-        self.sums = list(accumulate(1 / (rank + 3) for rank in range(len(self.known))))
-
-    def draw(self, random, fresh: bool, famous: bool = True) -> tuple[str, str]:
-        """English and German form; half of them fresh if asked for."""
-        if fresh and random() < 0.5:
-            return self.kept[int(random() * len(self.kept))]
-        low = 0.0 if famous else self.sums[self.famous - 1]
-        index = bisect(self.sums, low + random() * (self.sums[-1] - low))
-        return self.known[min(index, len(self.known) - 1)]
-
-
-def invented(kind: str, size: int) -> list[str]:
-    """Made-up names, always the same ones: Brandek, Kolina; Lortburg, Windheim."""
-    random, names = Random(7).random, {}
-    parts = [[row.english for row in select("names", kind=p)] for p in ("onset", "vowel", "coda")]
-    parts.append([row.english for row in select("names", kind=f"{kind}-ending")])
-    while len(names) < size:
-        names["".join(part[int(random() * len(part))] for part in parts)] = True
-    return list(names)
+    known: list
+    kept: list
+    sums: list
 
 
 @cache
 def names(kind: str) -> Names:
-    """The people, or the towns, of this grammar."""
-    return Names(kind, 1200 if kind == "person" else 400)
+    """Names of people or towns, by Zipf's law: a few known ones, then a long made-up tail.
+
+    One made-up name in eight is kept aside. They are always the same: Brandek, Lortburg.
+    """
+    random, made = Random(7).random, {}
+    parts = [select("names", kind=part) for part in ("onset", "vowel", "coda", f"{kind}-ending")]
+    while len(made) < (1200 if kind == "person" else 400):
+        made["".join(part[int(random() * len(part))].english for part in parts)] = True
+    tail = [(name, name) for name in made]
+    known = [(row.english, row.german) for row in select("names", kind=kind)]
+    known += [name for number, name in enumerate(tail) if number % 8 != 7]
+    return Names(known, tail[7::8], list(accumulate(1 / (rank + 3) for rank in range(len(known)))))
+
+
+@cache
+def fresh_names() -> frozenset[str]:
+    """The names that are kept for fresh grammars."""
+    return frozenset(german for kind in ("person", "town") for _, german in names(kind).kept)
 
 
 # --------------------------------------------------------------------------------- the grammar
@@ -308,28 +291,30 @@ class Grammar:
         )
 
     def adverb(self, row) -> Phrase:
-        """A fixed adverbial, linked as the lexicon says: two years ago, vor zwei Jahren."""
-        links = [(*link.split("-"), self.new_id()) for link in row.links.split()]
-        sides = []
-        for side, (text, kinds) in enumerate(
-            ((row.english, row.english_classes), (row.german, row.german_classes))
-        ):
-            tokens = enumerate(zip(text.split(), kinds.split(), strict=True), 1)
-            sides.append(
-                [
-                    Token(word, kind, tuple(link[2] for link in links if int(link[side]) == place))
-                    for place, (word, kind) in tokens
-                ]
-            )
+        """A fixed adverbial; the lexicon numbers its links: two/number/1 years/noun/2 ago/..."""
+        base, sides = self.ids, []
+        for text in (row.english, row.german):
+            cells = [word.split("/") for word in text.split()]
+            ids = [tuple(base + int(link) for link in cell[2].split("+")) for cell in cells]
+            self.ids = max(self.ids, *(max(link) for link in ids))
+            sides.append([Token(*cell[:2], link) for cell, link in zip(cells, ids, strict=True)])
         return Phrase(*sides)
 
-    def draw_name(self, kind: str, famous: bool = True) -> Phrase:
+    def name(self, kind: str = "person") -> Phrase:
         """A name that is new to this sentence."""
-        english = german = None
-        while german is None or german in self.used:
-            english, german = names(kind).draw(self.random, self.fresh, famous)
-        self.used.append(german)
-        return self.words(english, german, "name")
+        pool = names(kind)
+        while True:
+            pair = pool.known[
+                bisect(pool.sums, self.random() * pool.sums[-1], hi=len(pool.sums) - 1)
+            ]
+            if self.fresh and self.chance(0.5):
+                pair = self.pick(pool.kept)
+            if pair[1] not in self.used:
+                self.used.append(pair[1])
+                return self.words(*pair, "name")
+
+    def mark(self, word: str) -> Phrase:
+        return self.words(word, word, "punctuation")
 
     # ------------------------------------------------------------------------- noun phrases
 
@@ -339,11 +324,11 @@ class Grammar:
         if person and draw < 0.14:
             return self.pronoun(case, setting)
         if person and draw < 0.36:
-            return self.name(case)
+            return self.titled(case)
         if 0.36 < draw < 0.36 + 0.12 * setting.rich and not negation and setting.depth < 2:
             inner = setting.within(0.5)
             noun = self.pick_noun(classes)
-            first = self.name(case) if person else self.full_phrase(case, noun, inner)
+            first = self.titled(case) if person else self.full_phrase(case, noun, inner)
             noun = self.pick_noun((classes if person else noun.classes).split()[0])
             second = self.full_phrase(case, noun, inner)
             both = first + self.words("and", "und", "conjunction") + second
@@ -365,13 +350,14 @@ class Grammar:
         phrase.person = row.agreement
         return phrase
 
-    def name(self, case) -> Phrase:
-        """Anna, or with a title, which declines: mit Herrn Krandek, with Mr. Krandek."""
-        if self.chance(0.75):
-            return self.draw_name("person")
+    def titled(self, case) -> Phrase:
+        """Anna; or with a title, which declines: mit Herrn Krandek, with Mr. Krandek."""
+        name = self.name()
+        famous = select("names", kind="person")
+        if self.chance(0.7) or name.english[0].word in {row.english for row in famous}:
+            return name
         lord = "Herr" if case == "nominative" else "Herrn"
-        title = self.words(*self.pick((("Mr.", lord), ("Mrs.", "Frau"))), "noun")
-        return title + self.draw_name("person", famous=False)
+        return self.words(*self.pick((("Mr.", lord), ("Mrs.", "Frau"))), "noun") + name
 
     def full_phrase(
         self, case, noun, setting, *, heavy=False, negation=0, definite=False, number=""
@@ -381,35 +367,23 @@ class Grammar:
         `heavy`: it may end in a relative clause. `negation`: id of a negation, which an indefinite
         phrase absorbs. `definite`: it must be. `number`: "singular" forbids a plural.
         """
-        rich, kin = setting.rich, "kin" in noun.classes
+        rich, classes = setting.rich, noun.classes.split()
         plural = bool(noun.english_plural) and number != "singular" and self.chance(0.28)
-        if "own" in noun.classes and case != "genitive" and rich and not negation:
-            if self.chance(0.05 + 0.3 * rich + 0.4 * kin):
-                return self.possessed(case, noun, setting, plural)
-        bare = plural or "drink" in noun.classes or "food" in noun.classes
-        bare = bare and case in ("accusative", "dative") and not kin
-        if negation and (bare or not plural) and not kin and self.chance(0.6):
-            first, paradigm = self.kein(case, noun, plural, bare, negation), "ein"
-        else:
-            first, paradigm = self.determiner(case, noun, plural, bare, definite or negation, rich)
-        core = self.adjectives(case, noun, plural, AFTER.get(paradigm, "strong"), rich)
-        tail = Phrase()
-        if (
-            "adult" in noun.classes
-            and not plural
-            and setting.depth < 2
-            and self.chance(0.12 * rich)
-        ):
+        owned = "own" in classes and case != "genitive" and rich > 0 and not negation
+        if owned and self.chance(0.05 + 0.3 * rich + 0.4 * ("kin" in classes)):
+            return self.possessed(case, noun, setting, plural)
+        first, paradigm = self.determiner(case, noun, plural, negation, definite, rich)
+        core = self.adjectives(case, noun, plural, paradigm, rich) + self.noun(case, noun, plural)
+        tail, modified = Phrase(), setting.depth < 2
+        if modified and "adult" in classes and not plural and self.chance(0.12 * rich):
             tail = self.clothes(setting)
-        elif heavy and setting.depth < 2 and self.chance(0.45 * rich):
-            tail = self.relative(noun, "p" if plural else noun.gender, setting)
-        phrase = first + core + self.noun(case, noun, plural) + tail
+        elif modified and heavy and self.chance(0.45 * rich):
+            tail = self.relative(noun, gender_of(noun, plural), setting)
+        phrase = first + core + tail
         phrase.noun, phrase.person = noun, "they" if plural else "he"
         phrase.definite, phrase.negated = first.definite, first.negated
-        # in dem Haus, das ..., not: im Haus, das ...
-        phrase.contracts = (
-            paradigm == "der" and not plural and not (tail.german and tail.german[0].word == ",")
-        )
+        closed = tail.german[-1:] and tail.german[-1].word == ","  # in dem Haus, das ..., not: im
+        phrase.contracts = paradigm == "der" and not plural and not closed
         return phrase
 
     def noun(self, case, noun, plural) -> Phrase:
@@ -417,42 +391,33 @@ class Grammar:
         english = noun.english_plural if plural else noun.english
         return self.words(english, noun_form(noun, case, plural), "noun")
 
-    def determiner(self, case, noun, plural, bare, definite, rich) -> tuple[Phrase, str]:
-        """The determiner and its paradigm: der, ein, dieser, mein, viele, drei or none."""
-        kin = "kin" in noun.classes
-        if bare and not definite and self.chance(0.15 if plural else 0.6):
-            return Phrase(definite=False), ""
-        if plural and not definite and not kin and self.chance(0.25):
-            number = self.pick(lexicon("numbers"))
-            phrase = self.words(number.english, number.german, "number")
-            phrase.definite = False
-            return phrase, ""
-        use = "any" if definite or (bare and not plural) else "any indefinite"
-        if kin or ("own" in noun.classes and rich and self.chance(0.2)):
-            use = "own"
-        row = self.pick(select("determiners", number="plural" if plural else "singular", use=use))
-        german = row.german + ending(row.paradigm, case, "p" if plural else noun.gender)
-        kind = "article" if row.german in ("d", "ein") else "determiner"
-        phrase = self.words(row.english, german, kind)
-        phrase.definite = row.use != "indefinite"
-        return phrase, row.paradigm
+    def determiner(self, case, noun, plural, negation, definite, rich) -> tuple[Phrase, str]:
+        """The determiner and its paradigm: der, ein, dieser, mein, viele, drei, or none at all.
 
-    def kein(self, case, noun, plural, bare, negation) -> Phrase:
-        """not ... a book, kein Buch; not ... books, keine Bücher: kein answers not, and a."""
-        article = self.new_id()
-        word = "kein" + ending("ein", case, "p" if plural else noun.gender)
-        phrase = Phrase(
-            [] if bare else [Token("a", "article", (article,))],
-            [Token(word, "determiner", (negation, article))],
-            definite=False,
-        )
-        phrase.negated = True
-        return phrase
+        kein answers not and, if there is one, a: not ... a book, kein Buch.
+        """
+        classes = noun.classes.split()
+        mass = "drink" in classes or "food" in classes
+        negated = negation and "kin" not in classes and self.chance(0.6)
+        uses = "any" if definite or negation else "any indefinite"
+        if uses != "any" and case in ("accusative", "dative"):
+            uses += " bare"
+        if "kin" in classes or ("own" in classes and rich and self.chance(0.2)):
+            uses = "own"
+        number = "plural" if plural else "mass" if mass else "singular"
+        row = self.pick(select("determiners", number=number, use="negative" if negated else uses))
+        word = row.german + ending(row.paradigm, case, gender_of(noun, plural))
+        phrase = self.words(row.english, word, row[3])
+        if negated:
+            phrase.german[0] = Token(word, row[3], (*phrase.german[0].sure, negation))
+        phrase.definite, phrase.negated = row.use in ("any", "own"), bool(negated)
+        return phrase, row.paradigm
 
     def adjectives(self, case, noun, plural, paradigm, rich) -> Phrase:
         """Quality before colour, with their endings: die sehr alten roten Hüte."""
         phrase = Phrase()
-        suffix = ending(paradigm, case, "p" if plural else noun.gender)
+        declension = select("endings", paradigm=paradigm)[0].adjective
+        suffix = ending(declension, case, gender_of(noun, plural))
         for kind, share in (("quality", 0.1 + 0.4 * rich), ("color", 0.05 + 0.25 * rich)):
             rows = select("adjectives", classes=noun.classes, kind=kind)
             if rows and rich and self.chance(share):
@@ -468,11 +433,11 @@ class Grammar:
         The owner may be owned: Anna 's friend 's dog, der Hund des Freundes von Anna.
         """
         clitic = self.new_id()
-        core = self.adjectives(case, noun, plural, "weak", setting.rich * 0.7)
+        core = self.adjectives(case, noun, plural, "der", setting.rich * 0.7)
         core = core + self.noun(case, noun, plural)
-        the = "d" + ending("der", case, "p" if plural else noun.gender)
+        the = "d" + ending("der", case, gender_of(noun, plural))
         if self.chance(0.4):
-            owner, link = self.name("dative"), [Token("von", "preposition", (clitic,))]
+            owner, link = self.titled("dative"), [Token("von", "preposition", (clitic,))]
         else:
             owner, link = self.owner(noun, setting.within(0.6), nested), []
             owner.german[0] = owner.german[0]._replace(possible=(*owner.german[0].possible, clitic))
@@ -485,9 +450,7 @@ class Grammar:
 
     def owner(self, noun, inner, nested) -> Phrase:
         """The genitive of a person, who may be somebody's friend."""
-        owner = self.pick_noun(
-            "adult" if "kin" in noun.classes else "person"
-        )  # no brother's sister
+        owner = self.pick_noun("adult" if "kin" in noun.classes else "person")  # not both kin
         if not nested and "own" in owner.classes and self.chance(0.4):
             return self.possessed("genitive", owner, inner, nested=True)
         return self.full_phrase("genitive", owner, inner, number="singular")
@@ -513,7 +476,7 @@ class Grammar:
     def place(self, setting) -> Phrase:
         """in Munich; at the station; behind the old house."""
         if self.chance(0.3):
-            return self.words("in", "in", "preposition") + self.draw_name("town")
+            return self.words("in", "in", "preposition") + self.name("town")
         noun = self.pick_noun("place")
         english, german = noun.location.split("=")
         if "building" in noun.classes and self.chance(0.4):
@@ -524,7 +487,7 @@ class Grammar:
     def goal(self, verb, setting) -> Phrase:
         """to the station, zum Bahnhof; to Munich, nach München."""
         if verb.object == "town":
-            return self.words("to", "nach", "preposition") + self.draw_name("town")
+            return self.words("to", "nach", "preposition") + self.name("town")
         noun = self.pick_noun(verb.object)
         return self.prepositional("to", "zu", self.full_phrase("dative", noun, setting.within(0.6)))
 
@@ -540,7 +503,9 @@ class Grammar:
         if animate and draw < 0.5:
             pronoun = self.relative_pronoun(who, "nominative", gender)
             verbs = select("verbs", subject=noun.classes, frame=PLAIN)
-            return self.enclosed(NOTHING, self.clause(inner, subject=pronoun, verbs=verbs), pronoun)
+            return self.enclosed(
+                NOTHING, self.clause(inner, subject=pronoun, verbs=verbs), pronoun.english[0]
+            )
         if person and draw < 0.65:
             verb = self.pick(select("verbs", frame="preposition"))
             english, german, case = governed(verb)
@@ -554,7 +519,7 @@ class Grammar:
         if animate and verb.frame == "accusative" and gender != "m":
             subject = self.pronoun("nominative", inner, among=("ich", "er", "wir"))
         clause = self.clause(inner, subject=subject, verbs=(verb,), gap=True)
-        return self.enclosed(opening, clause, pronoun)
+        return self.enclosed(opening, clause, pronoun.english[0])
 
     def relative_pronoun(self, english, case, gender) -> Phrase:
         """who, der; whom, den or dem; the plural dative is denen."""
@@ -563,88 +528,118 @@ class Grammar:
         phrase.person = "they" if gender == "p" else "he"
         return phrase
 
-    def enclosed(self, opening, clause, owner) -> Phrase:
-        """A subordinate clause between German commas, which go with the word that opens it."""
-        comma = Token(",", "punctuation", (), owner.english[0].sure)
+    def enclosed(self, opening, clause, owner, both=False) -> Phrase:
+        """A subordinate clause between German commas, which go with the word that opens it.
+
+        `both`: the first comma is there in English, too.
+        """
+        before = after = Token(",", "punctuation", (), owner.sure)
+        comma = self.mark(",") if both else Phrase()
+        if both:
+            before = after._replace(sure=comma.german[0].sure)
         return Phrase(
-            opening.english + clause.english(),
-            [comma, *opening.german, *clause.german("last"), comma],
+            comma.english + opening.english + clause.english(),
+            [before, *opening.german, *clause.german("last"), after],
         )
 
     # ------------------------------------------------------------------------------ clauses
 
     def clause(
-        self, setting, *, subject=None, verbs=None, gap=False, form="", infinitive=0, fronting=False
+        self, setting, *, subject=None, verbs=None, gap=False, form="statement", fronting=False
     ) -> Clause:
         """Fill the slots of one clause.
 
         `subject`, `verbs`: given ones, to choose from. `gap`: the object stands outside (a
-        relative pronoun). `form`: "" a statement, "question", "order", or "infinitive", with the
-        id of its `to`. `fronting`: an adverbial may take the front field.
+        relative pronoun). `form`: "statement", "question", "order" or "infinitive". `fronting`:
+        an adverbial may take the front field.
         """
-        clause, negation, tense = Clause(), 0, ""
-        frames = PLAIN + " clause infinitive" * (setting.depth == 0 and setting.rich > 0.25)
+        clause, negation, rich = Clause(), 0, setting.rich
+        frames = PLAIN + " clause infinitive" * (setting.depth == 0 and rich > 0.25)
         verb = self.pick(verbs or select("verbs", frame=frames))
-        if form in ("", "question"):
-            if not subject:
-                lean, heavy = setting._replace(rich=setting.rich * 0.8), setting.depth == 0
-                subject = self.noun_phrase("nominative", verb.subject, lean, heavy=heavy)
-            clause["subject"] = subject
-            setting = setting._replace(subject=subject.german[0].word)
-            tense, key = self.tense(setting, verb)
-            if setting.free and not form and self.chance(0.15):
-                negation = self.new_id()
-            self.finite_verb(clause, verb, tense, key, negation, form)
-            moment = "modal" if key and tense == "present" else tense
-            moment = setting.time if key == "haben" else moment
+        if form == "infinitive":
+            moment = self.zu_infinitive(clause, verb)
+        elif form == "order":
+            moment = self.imperative(clause, verb)
         else:
-            self.bare_verb(clause, verb, infinitive)
-            moment = "" if infinitive else "modal"
+            lean, heavy = setting._replace(rich=rich * 0.8), setting.depth == 0
+            clause["subject"] = subject or self.noun_phrase(
+                "nominative", verb.subject, lean, heavy=heavy
+            )
+            setting = setting._replace(subject=clause["subject"].german[0].word)
+            if setting.free and form == "statement" and self.chance(0.15):
+                negation = self.new_id()
+            key = self.helper(setting, verb, form)
+            finite = self.complex_verb if key else self.simple_verb
+            moment = finite(clause, verb, setting.time, key, negation, form)
         self.adverbials(clause, verb, setting, moment, negation, fronting)
         if not gap:
             self.objects(clause, verb, setting, negation)
         self.post_field(clause, verb, setting)
         return clause
 
-    def tense(self, setting, verb) -> tuple[str, str]:
-        """Tense of the finite verb, and the modal or auxiliary that carries it, "" for none."""
-        if setting.time in ("perfect", "pluperfect"):
-            return ("present" if setting.time == "perfect" else "past"), "haben"
-        key = ""
-        if setting.free and "unwilled" not in verb.adverbials and self.chance(0.6):
-            future = () if setting.time == "past" else ("will", "will")
-            key = self.pick(("can", "must", "may", "want", *future))
-        return setting.time, key
+    def helper(self, setting, verb, form) -> str:
+        """The auxiliary or modal of a clause, "" for none; in questions one English word."""
+        if "perfect" in setting.time:
+            return "haben"
+        if not setting.free or "unwilled" in verb.adverbials or self.chance(0.4):
+            return ""
+        keys = ("can", "must", "may", "want") if form == "statement" else ("can",)
+        return self.pick(keys if setting.time == "past" else (*keys, "will", "will"))
 
-    def finite_verb(self, clause, verb, tense, key, negation, form) -> None:
-        """The finite verb and the right bracket: ruft ... an; kann ... anrufen; hat ... angerufen.
-
-        English without an auxiliary takes do before not and in questions.
-        """
-        v, person, perfect = (self.new_id(),), clause["subject"].person, key == "haben"
-        if key:
-            key = verb.auxiliary if perfect else key
-            english = verb.participle if perfect else verb.english
-            german = verb.partizip if perfect else verb.prefix + verb.german
-            bracket = [Token(german, "verb", v)]
-            self.auxiliary(clause, key, tense, negation if not perfect else 0)
-        else:
-            asked = negation or (form and clause["subject"].german[0].word != "wer")
-            english = verb.past if tense == "past" else verb.third
-            english = english if person == "he" or tense == "past" else verb.english
-            if asked:
-                self.auxiliary(clause, "do", tense, 0, v[0])
-                english = verb.english
-            finite = [Token(verb_form(verb, tense, person), "verb", v)]
-            clause["finite"] = Phrase(clause["finite"].english, finite)
-            bracket = [Token(verb.prefix, "particle", v)] if verb.prefix else []
-        said = key and not perfect  # cannot, must not: the modal has said the English not
+    def simple_verb(self, clause, verb, time, _, negation, form) -> str:
+        """One finite verb, its prefix in the right bracket: ruft ... an. English may need do."""
+        v, person = (self.new_id(),), clause["subject"].person
+        helper, english = [], verb.third if person == "he" else verb.english
+        if negation or (form == "question" and clause["subject"].german[0].word != "wer"):
+            self.auxiliary(clause, "do", time, link=v[0])
+            helper, english = clause["finite"].english, verb.english
+        elif time == "past":
+            english = verb.past
+        clause["finite"] = Phrase(helper, [Token(verb_form(verb, time, person), "verb", v)])
         if negation:
-            clause["negation"] = Phrase(
-                [] if said else [Token("not", "negation", (negation,))],
-                [Token("nicht", "negation", (negation,))],
-            )
-        self.full_verb(clause, english, bracket, v)
+            clause["negation"] = self.negative(negation)
+        self.full_verb(clause, english, self.prefix(verb, v), v)
+        return time
+
+    def complex_verb(self, clause, verb, time, key, negation, _) -> str:
+        """A modal and an infinitive, or haben or sein and a participle: kann, hat ... angerufen."""
+        v, tense = (self.new_id(),), "past" if time in ("past", "pluperfect") else "present"
+        if key == "haben":
+            self.auxiliary(clause, verb.auxiliary, tense)
+            english, german, moment = verb.participle, verb.partizip, time
+        else:
+            self.auxiliary(clause, key, tense, negation)
+            english, german = verb.english, verb.prefix + verb.german
+            moment = "modal" if tense == "present" else tense
+        if negation:
+            clause["negation"] = self.negative(negation, said=key != "haben")
+        self.full_verb(clause, english, [Token(german, "verb", v)], v)
+        return moment
+
+    def negative(self, negation, said=False) -> Phrase:
+        """not, nicht; `said`: a modal holds the English part: cannot, must not."""
+        english = [] if said else [Token("not", "negation", (negation,))]
+        return Phrase(english, [Token("nicht", "negation", (negation,))])
+
+    def prefix(self, verb, ids) -> list[Token]:
+        return [Token(verb.prefix, "particle", ids)] if verb.prefix else []
+
+    def zu_infinitive(self, clause, verb) -> str:
+        """to invite, einzuladen: zu goes between prefix and verb, in one word with them."""
+        v, to = (self.new_id(),), self.new_id()
+        bracket = [Token("zu", "particle", (to,)), Token(verb.german, "verb", v)]
+        if verb.prefix:
+            bracket = [Token(verb.prefix + "zu" + verb.german, "verb", (*v, to))]
+        self.full_verb(clause, verb.english, bracket, v)
+        clause["verb"].english.insert(0, Token("to", "particle", (to,)))
+        return ""
+
+    def imperative(self, clause, verb) -> str:
+        """call, ruf ... an: the verb comes first."""
+        v = (self.new_id(),)
+        clause["finite"] = Phrase((), [Token(verb.imperative, "verb", v)])
+        self.full_verb(clause, verb.english, self.prefix(verb, v), v)
+        return "modal"
 
     def auxiliary(self, clause, key, tense, negation=0, link=0) -> None:
         """A finite helper as auxiliaries.tsv writes it: `*` marks an English word that is linked
@@ -674,20 +669,6 @@ class Grammar:
         tail = [word[1:] for word in english.split() if word[0] == "+"]
         clause["particle"] = Phrase([Token(word, "particle", ids) for word in tail])
 
-    def bare_verb(self, clause, verb, to) -> None:
-        """An infinitive (to invite, einzuladen: in one word) or an imperative (lade ... ein)."""
-        v = (self.new_id(),)
-        prefix = [Token(verb.prefix, "particle", v)] if verb.prefix else []
-        if to and verb.prefix:
-            bracket = [Token(verb.prefix + "zu" + verb.german, "verb", (*v, to))]
-        elif to:
-            bracket = [Token("zu", "particle", (to,)), Token(verb.german, "verb", v)]
-        self.full_verb(clause, verb.english, bracket if to else prefix, v)
-        if to:
-            clause["verb"].english.insert(0, Token("to", "particle", (to,)))
-        else:
-            clause["finite"] = Phrase((), [Token(verb.imperative, "verb", v)])
-
     def adverbials(self, clause, verb, setting, moment, negation, fronting) -> None:
         """Time, frequency, place and manner, where the verb and the tense allow them."""
         rich, tags = setting.rich, verb.adverbials
@@ -710,33 +691,25 @@ class Grammar:
     def objects(self, clause, verb, setting, negation) -> None:
         """The complements of the verb, by its frame."""
         last = not any(clause[slot].english for slot in ("manner", "place", "time"))
-        frame, definite = verb.frame, bool(negation)
-        if frame == "double":
-            what = self.noun_phrase("dative", "person", setting, definite=definite)
-            clause["pronoun" if is_pronoun(what) else "dative"] = what
-        if frame in ("accusative", "double"):
-            if clause["pronoun"].german:  # not: gives her bread, gibt ihr Brot, which could be hers
-                negation, definite = 0, True
-            what = self.noun_phrase(
-                "accusative",
-                verb.object,
-                setting,
-                heavy=last,
-                negation=negation,
-                definite=definite and not negation,
-            )
+        more = {"heavy": last, "definite": bool(negation)}
+        for case in CASES_OF.get(verb.frame, ()):
+            double = verb.frame == "double"
+            whom = "person" if double and case == "dative" else verb.object
+            if double and case == "accusative" and clause["pronoun"].german:
+                more["definite"] = True  # not "gives her bread", which could be hers
+            elif case == "accusative":
+                more["negation"] = negation
+            more["heavy"] = last and not (double and case == "dative")
+            what = self.noun_phrase(case, whom, setting, **more)
             if what.negated:
                 clause["negation"] = Phrase(clause["negation"].english)
-            slot = "accusative" if what.definite else "indefinite"
+            slot = case if what.definite or case == "dative" else "indefinite"
             clause["pronoun" if is_pronoun(what) else slot] = what
-        elif frame == "dative":
-            what = self.noun_phrase("dative", verb.object, setting, heavy=last, definite=definite)
-            clause["pronoun" if is_pronoun(what) else "dative"] = what
-        elif frame == "preposition":
+        if verb.frame == "preposition":
             english, german, case = governed(verb)
-            what = self.noun_phrase(case, verb.object, setting, heavy=last, definite=definite)
+            what = self.noun_phrase(case, verb.object, setting, **more)
             clause["complement"] = self.prepositional(english, german, what)
-        elif frame == "goal":
+        elif verb.frame == "goal":
             clause["complement"] = self.goal(verb, setting)
 
     def post_field(self, clause, verb, setting) -> None:
@@ -746,7 +719,7 @@ class Grammar:
             time = self.pick(times.get(setting.time, ("present", "perfect", "past")))
             that = self.words("that", "dass", "conjunction")
             below = self.clause(setting.inner(time=time, free=True))
-            clause["post"] = self.enclosed(that, below, that)
+            clause["post"] = self.enclosed(that, below, that.english[0])
         elif verb.frame == "infinitive":
             clause["post"] = self.infinitive(setting, Phrase())
         elif "purpose" in verb.adverbials and not setting.depth and self.chance(setting.rich / 2):
@@ -759,13 +732,10 @@ class Grammar:
 
     def infinitive(self, setting, opening) -> Phrase:
         """, den Hund zu suchen, to look for the dog; , um ... zu, in order to."""
-        to = self.new_id()
         inner = setting.inner(subject=setting.subject)
         verbs = select("verbs", adverbials="plan" if opening.german else "aim")
-        clause = self.clause(inner, verbs=verbs, form="infinitive", infinitive=to)
-        comma = Token(",", "punctuation", (), (to,))
-        german = [comma, *opening.german, *clause.german("last"), comma]
-        return Phrase(opening.english + clause.english(), german)
+        clause = self.clause(inner, verbs=verbs, form="infinitive")
+        return self.enclosed(opening, clause, clause["verb"].english[0])
 
     def copula(self, setting) -> Clause:
         """der Hund ist müde, the dog is tired: an adjective without an ending."""
@@ -799,7 +769,7 @@ class Grammar:
         if front is NOTHING and draw < 0.3 * setting.rich:
             _, opening, below = self.subordinate(setting)
             front = opening + Phrase(below.english(), below.german("last"))
-            front = front + self.words(",", ",", "punctuation")
+            front = front + self.mark(",")
         if setting.time != "perfect" and self.chance(0.07):
             clause = self.copula(setting)
         else:
@@ -814,15 +784,7 @@ class Grammar:
     def trailing(self, setting) -> Phrase:
         """, weil er müde war, because he was tired; before although English too has a comma."""
         row, opening, clause = self.subordinate(setting)
-        after = before = Token(",", "punctuation", (), opening.english[0].sure)
-        english = []
-        if row.comma == "yes":
-            before = before._replace(sure=(self.new_id(),))
-            english = [before._replace(possible=())]
-        return Phrase(
-            english + opening.english + clause.english(),
-            [before, *opening.german, *clause.german("last"), after],
-        )
+        return self.enclosed(opening, clause, opening.english[0], both=row.comma == "yes")
 
     def joined(self, left, setting) -> Phrase:
         """One more main clause: , and (und); , but (, aber); , so (, deshalb, inverting); or ;"""
@@ -836,8 +798,8 @@ class Grammar:
             return left + Phrase([comma]) + link + self.main_clause(setting)
         if draw > 0.75:
             setting = setting._replace(time=self.time())
-            return left + self.words(";", ";", "punctuation") + self.main_clause(setting)
-        comma = self.words(",", ",", "punctuation")
+            return left + self.mark(";") + self.main_clause(setting)
+        comma = self.mark(",")
         if draw < 0.65:
             link = self.words("but", "aber", "conjunction")
             return left + comma + link + self.main_clause(setting)
@@ -853,7 +815,7 @@ class Grammar:
         while True:
             room = length - len(phrase.german) - 1
             if phrase is not NOTHING and room < 5:
-                return phrase + self.words(".", ".", "punctuation")
+                return phrase + self.mark(".")
             clauses = max(1, round(room / (14 + 14 * self.random())))
             setting = Setting(time, richness(room / clauses))
             if phrase is NOTHING:
@@ -863,37 +825,30 @@ class Grammar:
 
     def question(self, rich: float) -> Phrase:
         """Verb first, or a wh-word in the front field: wer, was, wen, wem, warum, wo, wann."""
-        setting, draw = Setting(self.time(), rich), self.random()
-        inverts = draw > 0.15
-        if not inverts:
+        setting, draw, order = Setting(self.time(), rich), self.random(), "second"
+        if draw < 0.15:
             who = self.words("who", "wer", "pronoun")
-            clause, order = self.clause(setting, subject=who, form="question"), "second"
+            clause, front = self.clause(setting, subject=who, form="question"), NOTHING
         elif draw < 0.4:
             things = self.chance(0.5)
             classes = "text luggage small drink food" if things else "person"
             frames = "accusative" if things else "accusative dative"
             verb = self.pick(select("verbs", object=classes, frame=frames))
             german = {"accusative": "was" if things else "wen", "dative": "wem"}[verb.frame]
-            clause, order = self.asked(setting, verbs=(verb,), gap=True), "second"
-            clause["front"] = self.words("what" if things else "whom", german, "pronoun")
+            clause = self.clause(setting, verbs=(verb,), gap=True, form="question")
+            front = self.words("what" if things else "whom", german, "pronoun")
         else:
-            clause, order = self.asked(setting), "first"
-            asked = [("why", "warum")]
+            clause, asked = self.clause(setting, form="question"), [("why", "warum")]
             if setting.time == "past" and not clause["time"].german:
                 asked.append(("when", "wann"))
             if not clause["place"].german and not clause["complement"].german:
                 asked.append(("where", "wo"))
-            if not clause["post"].german and self.chance(0.6):
-                clause["front"], order = self.words(*self.pick(asked), "adverb"), "second"
-        phrase = Phrase(clause.english(inverts), clause.german(order))
-        return phrase + self.words("?", "?", "punctuation")
-
-    def asked(self, setting, **more) -> Clause:
-        """A clause to invert: it must have one English helper, so not want to."""
-        while True:
-            clause = self.clause(setting, form="question", **more)
-            if len(clause["finite"].english) == 1:
-                return clause
+            front = self.words(*self.pick(asked), "adverb")
+            if clause["post"].german or self.chance(0.4):
+                front, order = NOTHING, "first"
+        clause["front"] = front
+        phrase = Phrase(clause.english(question=draw > 0.15), clause.german(order))
+        return phrase + self.mark("?")
 
     def order(self, rich: float) -> Phrase:
         """Anna , ruf ... an !: an order to one friend."""
@@ -902,13 +857,13 @@ class Grammar:
         clause = self.clause(setting, verbs=verbs, form="order")
         opening, draw = Phrase(), self.random()
         if draw < 0.35:
-            opening = self.draw_name("person") + self.words(",", ",", "punctuation")
+            opening = self.name() + self.mark(",")
         elif draw < 0.6:
             opening = self.words("please", "bitte", "adverb")
         phrase = opening + Phrase(clause.english(), clause.german("first"))
         if not clause["post"].german and self.chance(0.3 * rich):
             phrase = phrase + self.trailing(setting._replace(subject=""))
-        return phrase + self.words("!", "!", "punctuation")
+        return phrase + self.mark("!")
 
 
 # ------------------------------------------------------------------------- from plan to sample
@@ -1012,8 +967,3 @@ def fill(grammar: Grammar, quota: dict[int, int], side: int, seen: set) -> list[
         if not left[length]:
             del left[length]
     return sorted(samples, key=lambda _: grammar.random())  # rare lengths were drawn last
-
-
-@cache
-def fresh_names() -> frozenset[str]:
-    return frozenset(german for kind in ("person", "town") for _, german in names(kind).kept)
