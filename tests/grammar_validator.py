@@ -10,6 +10,7 @@ subject and objects with all endings agreeing.
     english_faults(("the", "dog", "sleep", "."))     ->  ["he sleep"]
 """
 
+import itertools
 from functools import cache
 from pathlib import Path
 
@@ -153,7 +154,7 @@ PRONOUNS = {"ich": ("n", "1s"), "er": ("n", "3s"), "wir": ("n", "1p"), "sie": ("
 PRONOUNS |= {"mich": ("a", ""), "ihn": ("a", ""), "mir": ("d", ""), "ihm": ("d", "")}
 PRONOUNS |= {"ihr": ("d", ""), "ihnen": ("d", ""), "uns": ("ad", "")}
 QUESTIONS = {"wer": ("n", "3s"), "was": ("a", ""), "wen": ("a", ""), "wem": ("d", "")}
-PREPOSITIONS = "in an auf hinter vor neben zu nach mit von".split()
+PREPOSITIONS = ("in", "an", "auf", "hinter", "vor", "neben", "zu", "nach", "mit", "von")
 MELTED = {"im": "dem", "am": "dem", "vom": "dem", "zum": "dem", "zur": "der"}
 PREFIXES = {row["prefix"] for row in table("verbs")} - {""}
 
@@ -193,7 +194,7 @@ class German:
         words = self.words
         if not words or words[-1] not in ".?!":
             raise Fault("no mark at the end")
-        if any(a in (",", *STOPS) and b in (",", *STOPS) for a, b in zip(words, words[1:])):
+        if any(a in (",", *STOPS) and b in (",", *STOPS) for a, b in itertools.pairwise(words)):
             raise Fault("two marks in a row")
         if words[-1] == "!":
             self.order(self.flat(0, len(words))[0])
@@ -323,7 +324,7 @@ class German:
         if self.words[-1] == "!" and i == 1 and self.is_name(0):
             items.clear()
             return i + 1
-        if self.opens(i + 1) and word in RELATIVE or (word in PREPOSITIONS and self.opens(i + 1)):
+        if (self.opens(i + 1) and word in RELATIVE) or (word in PREPOSITIONS and self.opens(i + 1)):
             head = items[-1] if items else None
             return self.closed(self.embedded(items, i + 1, self.skip(i + 1), head))
         if self.opens(i + 1) or self.opens_infinitive(i + 1):
@@ -599,8 +600,10 @@ class German:
             finite, rest = items[place].word, items[:place] + items[place + 1 :]
         fault = Fault(f"{finite} is not finite")
         for row, form, persons in verbs()[finite]:
-            if form != "finite" and not (form == "apart" and order == "main"):
+            if form not in ("finite", "apart"):
                 continue
+            if isinstance(row, dict) and row["prefix"] and (form == "apart") != (order == "main"):
+                continue  # the prefix stands apart in a main clause, and nowhere else
             try:
                 self.predicate(row, form, persons, list(rest), order)
                 return
@@ -647,7 +650,7 @@ class German:
         """Share out noun phrases: a subject (unless `persons` is None), the verb's objects, and
         genitives and attributes behind other phrases."""
         frame = row["frame"]
-        needs = {"accusative": "a", "dative": "d", "double": "da"}.get(frame, "")
+        needs = {"accusative": "a", "dative": "d", "dative+accusative": "da"}.get(frame, "")
         needs = sorted(needs + ("n" if persons is not None else ""))
         if any(item.kind == "verb" for item in items):
             raise Fault("a verb too many")
@@ -720,7 +723,7 @@ class German:
 
 @cache
 def numbers():
-    return [row for row in table("determiners") if row["class"] == "number"]
+    return [row for row in table("determiners") if row["kind"] == "number"]
 
 
 TITLES = ("Herr", "Herrn", "Frau")
@@ -765,9 +768,9 @@ def first_parts():
     return {row["english"].split()[0] for row in table("nouns") if " " in row["english"]}
 
 
-DETERMINING = {
-    row["english"] for name in ("determiners", "adjectives") for row in table(name)
-} | {"an"}
+DETERMINING = {row["english"] for name in ("determiners", "adjectives") for row in table(name)} | {
+    "an"
+}
 
 
 def english_faults(words):
@@ -910,7 +913,7 @@ class English:
             top["helper"], top["inverted"], top["done"] = "", "", True
             return
         if top["done"]:
-            if "base" in forms and self.words[0] == "please" or self.words[-1] == "!":
+            if ("base" in forms and self.words[0] == "please") or self.words[-1] == "!":
                 return
             raise Fault(f"{word}: a verb too many")
         persons = [form for form in forms if form[0].isdigit()]

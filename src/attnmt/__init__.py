@@ -1,14 +1,8 @@
 """attnmt: the small package behind the book *Learning to Align*."""
 
 from attnmt.attention import Additive, Attention, Global
-from attnmt.corpus import (
-    Corpus,
-    DataUnavailable,
-    Pair,
-    corpus_from_files,
-    grammar_corpus,
-    multi30k,
-)
+from attnmt.corpus import Corpus, DataUnavailable, Pair
+from attnmt.corpus import corpus_from_files, grammar_corpus, multi30k
 from attnmt.decoding import Translation, force_align, greedy
 from attnmt.metrics import alignment_error_rate, bleu, bleu_by_length, perplexity
 from attnmt.model import Translator, rnnsearch
@@ -16,30 +10,3 @@ from attnmt.training import History, Recipe, fit
 from attnmt.vocab import Vocabulary, detokenise, tokenise
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "Additive",
-    "Attention",
-    "Corpus",
-    "DataUnavailable",
-    "Global",
-    "History",
-    "Pair",
-    "Recipe",
-    "Translation",
-    "Translator",
-    "Vocabulary",
-    "alignment_error_rate",
-    "bleu",
-    "bleu_by_length",
-    "corpus_from_files",
-    "detokenise",
-    "fit",
-    "force_align",
-    "grammar_corpus",
-    "greedy",
-    "multi30k",
-    "perplexity",
-    "rnnsearch",
-    "tokenise",
-]

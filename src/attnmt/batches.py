@@ -5,7 +5,7 @@ The mask's polarity is born here and holds everywhere: ``mask: True = a real tok
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -28,7 +28,7 @@ class Source:
 
     def to(self, device: torch.device | str) -> "Source":
         """The same sentences on a device."""
-        return Source(self.ids.to(device), self.lengths.to(device), self.mask.to(device))
+        return Source(*(tensor.to(device) for tensor in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,7 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
-        return replace(
-            self,
-            source=self.source.to(device),
-            target_in=self.target_in.to(device),
-            target_out=self.target_out.to(device),
-            target_mask=self.target_mask.to(device),
-        )
+        return Batch(*(part.to(device) for part in vars(self).values()))
 
 
 def pad(sequences: Sequence[Sequence[int]], extra: int = 0) -> Source:

@@ -355,6 +355,7 @@ def multi30k(
 
 GRAMMAR_DIRECTIONS = ("de-en", "en-de")
 GRAMMAR_LENGTHS = (4, 60)  # what the grammar can be asked for; `long` goes 20 words further
+GRAMMAR_SUPPLY = 5_000  # sentences of one length that it surely has
 
 
 def grammar_corpus(
@@ -375,7 +376,7 @@ def grammar_corpus(
     side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``.
 
     Args:
-        train: pairs to learn from. Above 14 words, longer sentences are rarer, as in real text.
+        train: pairs to learn from. Above 16 words, longer sentences are rarer, as in real text.
         direction: ``"de-en"`` or ``"en-de"``: source and target language.
         lengths: fewest and most words of a source sentence, punctuation marks included.
         seed: which pairs are drawn.
@@ -393,7 +394,8 @@ def grammar_corpus(
             f"direction must be one of {', '.join(GRAMMAR_DIRECTIONS)}, not {direction!r}"
         )
     fewest, most = GRAMMAR_LENGTHS
-    if len(lengths) != 2 or not fewest <= lengths[0] <= lengths[1] <= most:
+    whole = isinstance(lengths, tuple | list) and all(isinstance(length, int) for length in lengths)
+    if not whole or len(lengths) != 2 or not fewest <= lengths[0] <= lengths[1] <= most:
         raise ValueError(
             f"lengths must be two numbers of words, the smaller first, from {fewest} to {most}, "
             f"not {lengths!r}"
@@ -406,16 +408,14 @@ def grammar_corpus(
     seen: set[tuple[str, ...]] = set()
     drawn: dict[str, list[Pair]] = {}
     for number, (part, (count, words)) in enumerate(parts.items()):
-        if count < (part == "train"):
-            raise ValueError(f"{part} must be at least {int(part == 'train')} pairs, not {count}")
-        grammar = Grammar(len(parts) * seed + number, fresh=part == "names")
-        try:
-            samples = fill(grammar, quotas(count, words, 14 * (part == "train")), side, seen)
-        except ValueError as error:
+        if not (part == "train") <= count <= GRAMMAR_SUPPLY * len(words):
             raise ValueError(
-                f"{part}={count:,} pairs of lengths={tuple(lengths)} are more than the grammar can "
-                f"fill without repeats ({error}). Ask for fewer, or allow longer sentences."
-            ) from error
+                f"{part} must be from {int(part == 'train')} to {GRAMMAR_SUPPLY * len(words):,} "
+                f"pairs, not {count:,}: the grammar has no more without repeats of {words[0]} to "
+                f"{words[-1]} words. For more, allow more lengths."
+            )
+        grammar = Grammar(len(parts) * seed + number, fresh=part == "names")
+        samples = fill(grammar, quotas(count, words, 16 * (part == "train")), side, seen)
         drawn[part] = [_pair(sample, direction) for sample in samples]
     source_language, target_language = direction.split("-")
     return Corpus(

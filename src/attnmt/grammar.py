@@ -37,20 +37,18 @@ from random import Random
 from typing import NamedTuple
 
 LEXICON = Path(__file__).parent / "lexicon"
-CASES_OF = {
-    "accusative": ["accusative"],
-    "dative": ["dative"],
-    "double": ["dative", "accusative"],
-}
-PLAIN = "intransitive accusative dative double preposition goal"  # frames without a clause
+PLAIN = (
+    "intransitive accusative dative dative+accusative preposition goal"  # frames without a clause
+)
 
-# The order in which slots are read: an English clause, and the German middle field.
+# The order in which slots are read: an English clause; the German middle field
+# after the subject and the pronouns.
 ENGLISH = (  # noqa: SIM905 - a list of strings would take sixteen lines
     "front subject finite negation frequency verb pronoun particle dative accusative indefinite "
     "complement manner place time post"
 ).split()
 MIDDLE = (  # noqa: SIM905
-    "subject pronoun time dative accusative frequency indefinite negation manner place complement"
+    "time dative accusative frequency indefinite negation manner place complement"
 ).split()
 
 
@@ -134,10 +132,10 @@ class Token(NamedTuple):
 class Phrase:
     """A constituent in both languages, and what other constituents must know of it."""
 
-    def __init__(self, english=(), german=(), person="he", noun=None, definite=True):
+    def __init__(self, english=(), german=(), person="he", definite=True):
         self.english, self.german = list(english), list(german)
         self.person = person  # how it governs a verb: I, he, they
-        self.noun = noun
+        self.noun = None  # the row of its noun
         self.definite = definite
         self.contracts = False  # may its article melt into a preposition: in dem, im
         self.negated = False  # does it hold the negation: kein
@@ -166,14 +164,16 @@ class Clause(dict):
         """`order` says where the finite verb stands: "second", "first", or "last"."""
         front, subject, finite = (self[s].german for s in ("front", "subject", "finite"))
         middle = [token for slot in MIDDLE for token in self[slot].german]
-        bracket, post = self["verb"].german, self["post"].german
+        pronoun, bracket, post = (self[s].german for s in ("pronoun", "verb", "post"))
         if order == "last":
             if finite and bracket and bracket[0].kind == "particle":  # ruft ... an, but anruft
                 bracket, finite = [], [finite[0]._replace(word=bracket[0].word + finite[0].word)]
-            return middle + bracket + finite + post
+            return subject + pronoun + middle + bracket + finite + post
         if order == "second" and not front:
-            front, middle = subject, middle[len(subject) :]
-        return front + finite + middle + bracket + post
+            front, subject = subject, []
+        full = len(subject) > 1 or (subject and subject[0].kind != "pronoun")
+        start = pronoun + subject if full else subject + pronoun  # sah ihn der Mann, sah er ihn
+        return front + finite + start + middle + bracket + post
 
 
 class Setting(NamedTuple):
@@ -185,14 +185,13 @@ class Setting(NamedTuple):
     free: bool = True  # whether a modal or a negation makes sense in its clause
     subject: str = ""  # the German subject, so that nobody sees himself
 
-    def inner(self, **changes) -> Setting:
+    def inner(self, time: str = "", free: bool = True, subject: str = "") -> Setting:
         """The setting of an embedded clause: one deeper, and plainer."""
-        plainer = self._replace(depth=self.depth + 1, rich=self.rich * 0.8, subject="")
-        return plainer._replace(**changes)
+        return Setting(time or self.time, self.rich * 0.8, self.depth + 1, free, subject)
 
     def within(self, share: float) -> Setting:
         """The setting of an embedded noun phrase, which holds no clause."""
-        return self._replace(depth=2, rich=self.rich * share)
+        return Setting(self.time, self.rich * share, 2, self.free, self.subject)
 
 
 class Sample(NamedTuple):
@@ -321,15 +320,15 @@ class Grammar:
     def noun_phrase(self, case, classes, setting, *, negation=0, **more) -> Phrase:
         """A pronoun, a name, two phrases with and, or a full phrase (which takes `more`)."""
         draw, person = self.random(), "person" in classes or "adult" in classes
-        if person and draw < 0.14:
+        if person and draw < (0.14 if setting.rich else 0.3):
             return self.pronoun(case, setting)
-        if person and draw < 0.36:
+        if person and draw < (0.36 if setting.rich else 0.7):
             return self.titled(case)
         if 0.36 < draw < 0.36 + 0.12 * setting.rich and not negation and setting.depth < 2:
             inner = setting.within(0.5)
             noun = self.pick_noun(classes)
             first = self.titled(case) if person else self.full_phrase(case, noun, inner)
-            noun = self.pick_noun((classes if person else noun.classes).split()[0])
+            noun = self.pick_noun(classes.split()[0] if person else classes)
             second = self.full_phrase(case, noun, inner)
             both = first + self.words("and", "und", "conjunction") + second
             both.person = "they"
@@ -400,16 +399,16 @@ class Grammar:
         mass = "drink" in classes or "food" in classes
         negated = negation and "kin" not in classes and self.chance(0.6)
         uses = "any" if definite or negation else "any indefinite"
-        if uses != "any" and case in ("accusative", "dative"):
+        if uses != "any" and case == "accusative":
             uses += " bare"
         if "kin" in classes or ("own" in classes and rich and self.chance(0.2)):
             uses = "own"
         number = "plural" if plural else "mass" if mass else "singular"
         row = self.pick(select("determiners", number=number, use="negative" if negated else uses))
         word = row.german + ending(row.paradigm, case, gender_of(noun, plural))
-        phrase = self.words(row.english, word, row[3])
+        phrase = self.words(row.english, word, row.kind)
         if negated:
-            phrase.german[0] = Token(word, row[3], (*phrase.german[0].sure, negation))
+            phrase.german[0] = Token(word, row.kind, (*phrase.german[0].sure, negation))
         phrase.definite, phrase.negated = row.use in ("any", "own"), bool(negated)
         return phrase, row.paradigm
 
@@ -440,13 +439,14 @@ class Grammar:
             owner, link = self.titled("dative"), [Token("von", "preposition", (clitic,))]
         else:
             owner, link = self.owner(noun, setting.within(0.6), nested), []
-            owner.german[0] = owner.german[0]._replace(possible=(*owner.german[0].possible, clitic))
-        return Phrase(
+            owner.german[0] = owner.german[0]._replace(sure=(*owner.german[0].sure, clitic))
+        phrase = Phrase(
             [*owner.english, Token("'s", "particle", (clitic,)), *core.english],
             [Token(the, "article", (), (clitic,)), *core.german, *link, *owner.german],
-            "they" if plural else "he",
-            noun,
         )
+        phrase.noun, phrase.person = noun, "they" if plural else "he"
+        phrase.contracts = not plural
+        return phrase
 
     def owner(self, noun, inner, nested) -> Phrase:
         """The genitive of a person, who may be somebody's friend."""
@@ -469,7 +469,7 @@ class Grammar:
         melted = {"dem": row.dem, "der": row.der}.get(article.word)
         if phrase.contracts and melted:
             ids = before.german[0].sure + article.sure
-            before.german = [Token(melted, "preposition", ids)]
+            before.german = [Token(melted, "preposition", ids, article.possible)]
             phrase.german = rest
         return before + phrase
 
@@ -498,7 +498,7 @@ class Grammar:
         time = "past"
         if setting.time in ("present", "perfect"):
             time = self.pick((setting.time, "past", "perfect", "present"))
-        inner = setting.inner(time=time, free=True)
+        inner = setting.inner(time)
         who, whom = ("who", "whom") if person else ("that", "that")
         if animate and draw < 0.5:
             pronoun = self.relative_pronoun(who, "nominative", gender)
@@ -581,7 +581,11 @@ class Grammar:
         """The auxiliary or modal of a clause, "" for none; in questions one English word."""
         if "perfect" in setting.time:
             return "haben"
-        if not setting.free or "unwilled" in verb.adverbials or self.chance(0.4):
+        if (
+            not setting.free
+            or "unwilled" in verb.adverbials
+            or self.chance(0.4 if setting.rich else 0.7)
+        ):
             return ""
         keys = ("can", "must", "may", "want") if form == "statement" else ("can",)
         return self.pick(keys if setting.time == "past" else (*keys, "will", "will"))
@@ -676,53 +680,62 @@ class Grammar:
         slot = "front" if fronting and self.chance(0.3) else "time" * final
         times = select("adverbs", kind="time", goes_with=moment)
         often = select("adverbs", kind="frequency", goes_with=moment)
-        if times and slot and self.chance(0.04 + 0.6 * rich + 0.3 * (slot == "front")):
+        if (
+            times
+            and slot
+            and "time" not in self.used
+            and self.chance(0.04 + 0.6 * rich + 0.3 * (slot == "front"))
+        ):
             clause[slot] = self.adverb(self.pick(times))
-        elif often and setting.free and not negation and self.chance(0.12):
-            if len(clause["finite"].english) < 2:
-                clause["frequency"] = self.adverb(self.pick(often))
+            self.used.append("time")  # no second one before the next ; or .
+        elif often and rich and setting.free and not negation and self.chance(0.12):
+            place = "frequency" if len(clause["finite"].english) < 2 else "none"  # not: wants to
+            clause[place] = self.adverb(self.pick(often))
         if "place" in tags and self.chance(0.04 + 0.4 * rich):
             free = fronting and not clause["front"].german and self.chance(0.3)
             clause["front" if free else "place"] = self.place(setting)
         manners = select("adverbs", kind="manner", goes_with=tags)
-        if manners and not negation and self.chance(0.2):
+        if manners and rich and not negation and self.chance(0.2):
             clause["manner"] = self.adverb(self.pick(manners))
 
     def objects(self, clause, verb, setting, negation) -> None:
         """The complements of the verb, by its frame."""
         last = not any(clause[slot].english for slot in ("manner", "place", "time"))
-        more = {"heavy": last, "definite": bool(negation)}
-        for case in CASES_OF.get(verb.frame, ()):
-            double = verb.frame == "double"
-            whom = "person" if double and case == "dative" else verb.object
-            if double and case == "accusative" and clause["pronoun"].german:
-                more["definite"] = True  # not "gives her bread", which could be hers
-            elif case == "accusative":
-                more["negation"] = negation
-            more["heavy"] = last and not (double and case == "dative")
-            what = self.noun_phrase(case, whom, setting, **more)
+        definite, both = bool(negation), verb.frame == "dative+accusative"
+        if "dative" in verb.frame:
+            whom = "person" if both else verb.object
+            what = self.noun_phrase(
+                "dative", whom, setting, heavy=last and not both, definite=definite
+            )
+            clause["pronoun" if is_pronoun(what) else "dative"] = what
+        if "accusative" in verb.frame:
+            if clause["pronoun"].german:  # not "gives her bread", which could be hers
+                negation, definite = 0, True
+            more = {"heavy": last, "negation": negation, "definite": definite}
+            what = self.noun_phrase("accusative", verb.object, setting, **more)
             if what.negated:
                 clause["negation"] = Phrase(clause["negation"].english)
-            slot = case if what.definite or case == "dative" else "indefinite"
+            slot = "accusative" if what.definite else "indefinite"
             clause["pronoun" if is_pronoun(what) else slot] = what
         if verb.frame == "preposition":
             english, german, case = governed(verb)
-            what = self.noun_phrase(case, verb.object, setting, **more)
+            what = self.noun_phrase(case, verb.object, setting, heavy=last, definite=definite)
             clause["complement"] = self.prepositional(english, german, what)
         elif verb.frame == "goal":
             clause["complement"] = self.goal(verb, setting)
 
     def post_field(self, clause, verb, setting) -> None:
         """What follows the right bracket: a dass-clause, an infinitive with zu or um ... zu."""
+        purpose = "purpose" in verb.adverbials and not clause["negation"].german
         if verb.frame == "clause":
             times = {"past": ("past", "past", "pluperfect"), "pluperfect": ("past",)}
             time = self.pick(times.get(setting.time, ("present", "perfect", "past")))
             that = self.words("that", "dass", "conjunction")
-            below = self.clause(setting.inner(time=time, free=True))
+            below = self.clause(setting.inner(time))
             clause["post"] = self.enclosed(that, below, that.english[0])
         elif verb.frame == "infinitive":
             clause["post"] = self.infinitive(setting, Phrase())
-        elif "purpose" in verb.adverbials and not setting.depth and self.chance(setting.rich / 2):
+        elif purpose and not setting.depth and self.chance(setting.rich / 2):
             order = self.new_id()
             opening = Phrase(
                 [Token(word, "conjunction", (), (order,)) for word in ("in", "order")],
@@ -738,16 +751,16 @@ class Grammar:
         return self.enclosed(opening, clause, clause["verb"].english[0])
 
     def copula(self, setting) -> Clause:
-        """der Hund ist müde, the dog is tired: an adjective without an ending."""
+        """der Hund ist müde, the dog is tired: an adjective of state, without an ending."""
         clause = Clause()
-        classes = self.pick(("person", "person", "animal", "vehicle furniture"))
+        classes = self.pick(("person", "person", "animal"))
         bare = setting._replace(rich=0.0)
         clause["subject"] = subject = self.noun_phrase("nominative", classes, bare)
         self.auxiliary(clause, "be", "past" if setting.time == "past" else "present")
         if setting.free and self.chance(0.15):
             clause["negation"] = self.words("not", "nicht", "negation")
         of = subject.noun.classes if subject.noun else "person"
-        row = self.pick(select("adjectives", classes=of, kind="quality"))
+        row = self.pick(select("adjectives", classes=of, kind="state"))
         degree = self.words("very", "sehr", "adverb") if self.chance(0.3) else Phrase()
         clause["complement"] = degree + self.words(row.english, row.german, "adjective")
         return clause
@@ -759,7 +772,7 @@ class Grammar:
         row = self.pick(select("conjunctions", times=setting.time))
         time = "pluperfect" if row.english == "after" else setting.time
         inner = setting.inner(time="present" if time == "perfect" else time, free=row.free == "yes")
-        copula = time != "pluperfect" and self.chance(0.12)
+        copula = row.german not in ("bevor", "nachdem") and self.chance(0.12)
         clause = self.copula(inner) if copula else self.clause(inner)
         return row, self.words(row.english, row.german, "conjunction"), clause
 
@@ -797,7 +810,7 @@ class Grammar:
                 left.german[-1] = left.german[-1]._replace(sure=comma.sure)
             return left + Phrase([comma]) + link + self.main_clause(setting)
         if draw > 0.75:
-            setting = setting._replace(time=self.time())
+            setting, self.used = setting._replace(time=self.time()), []
             return left + self.mark(";") + self.main_clause(setting)
         comma = self.mark(",")
         if draw < 0.65:
@@ -871,7 +884,7 @@ class Grammar:
 
 def richness(length: float) -> float:
     """How rich a clause of about that many words is."""
-    return min(1.2, max(0.02, (length - 6) / 11))
+    return min(1.2, max(0.0, (length - 6) / 11))
 
 
 def governed(verb) -> list[str]:

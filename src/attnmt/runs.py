@@ -193,7 +193,7 @@ def load_run(name: str, folder: Path | None = None) -> Run:
 # ------------------------------------------------------------------------- the runs of the book
 
 CORPORA: dict[str, Callable[[], Corpus]] = {"multi30k": multi30k, "grammar": grammar_corpus}
-RECIPES = {"multi30k": Recipe(), "grammar": Recipe()}
+RECIPES = {"multi30k": Recipe(), "grammar": Recipe(epochs=3)}
 SYSTEMS: dict[str, Callable[..., Translator]] = {"rnnsearch": rnnsearch}
 SEEDS = (0, 1, 2)
 

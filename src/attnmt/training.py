@@ -2,13 +2,12 @@
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
 from tqdm import tqdm
 
-from attnmt.batches import Batch, batches
+from attnmt.batches import batches
 from attnmt.corpus import Corpus
 from attnmt.metrics import perplexity
 from attnmt.model import Translator, seeded
@@ -117,6 +116,7 @@ def fit(
                 f"the model's {side} is not that of {corpus.name}: make the model from the corpus "
                 "that it is trained on"
             )
+    vocabularies = model.source_vocabulary, model.target_vocabulary
     device = torch.device(device) if device else best_device()
     model.to(device).train()
     optimiser = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
@@ -132,7 +132,10 @@ def fit(
             bar.set_description(f"epoch {number}/{recipe.epochs}")
             clock, cpu = time.perf_counter(), time.process_time()
             loss_sum, norm_sum, tokens, done = 0.0, 0.0, 0, 0
-            for batch in _training_batches(model, corpus, recipe, seed + number * 1_000_003):
+            order = seed + number * 1_000_003  # another order in each epoch and for each seed
+            for batch in batches(
+                corpus.train, *vocabularies, recipe.batch_size, recipe.pool, order
+            ):
                 losses = model.token_losses(batch.to(device))
                 optimiser.zero_grad(set_to_none=True)
                 losses.mean().backward()
@@ -165,10 +168,3 @@ def fit(
             )
     model.eval()
     return history
-
-
-def _training_batches(
-    model: Translator, corpus: Corpus, recipe: Recipe, seed: int
-) -> Iterator[Batch]:
-    vocabularies = model.source_vocabulary, model.target_vocabulary
-    return batches(corpus.train, *vocabularies, recipe.batch_size, recipe.pool, seed)
