@@ -13,7 +13,7 @@ from attnmt import grammar as module
 from attnmt.grammar import Grammar, fill, fresh_names, lexicon, linked, names, quotas, written
 
 COUNT = 20_000
-CHECKSUM = "26b876a4ebcec903"  # of 300 samples of seed 3; it changes with any word, rule or probability
+CHECKSUM = "ab3221e34efa71d8"  # of 300 samples of seed 3; any change of words or rules shows
 
 
 @pytest.fixture(scope="module")

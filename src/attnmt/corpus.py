@@ -376,7 +376,7 @@ def grammar_corpus(
     side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``.
 
     Args:
-        train: pairs to learn from. Above 16 words, longer sentences are rarer, as in real text.
+        train: pairs to learn from. Above 10 words, longer sentences are rarer, as in real text.
         direction: ``"de-en"`` or ``"en-de"``: source and target language.
         lengths: fewest and most words of a source sentence, punctuation marks included.
         seed: which pairs are drawn.
@@ -415,7 +415,7 @@ def grammar_corpus(
                 f"{words[-1]} words. For more, allow more lengths."
             )
         grammar = Grammar(len(parts) * seed + number, fresh=part == "names")
-        samples = fill(grammar, quotas(count, words, 16 * (part == "train")), side, seen)
+        samples = fill(grammar, quotas(count, words, 10 * (part == "train")), side, seen)
         drawn[part] = [_pair(sample, direction) for sample in samples]
     source_language, target_language = direction.split("-")
     return Corpus(

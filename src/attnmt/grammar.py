@@ -303,9 +303,8 @@ class Grammar:
         """A name that is new to this sentence."""
         pool = names(kind)
         while True:
-            pair = pool.known[
-                bisect(pool.sums, self.random() * pool.sums[-1], hi=len(pool.sums) - 1)
-            ]
+            rank = bisect(pool.sums, self.random() * pool.sums[-1], hi=len(pool.sums) - 1)
+            pair = pool.known[rank]
             if self.fresh and self.chance(0.5):
                 pair = self.pick(pool.kept)
             if pair[1] not in self.used:
@@ -324,7 +323,8 @@ class Grammar:
             return self.pronoun(case, setting)
         if person and draw < (0.36 if setting.rich else 0.7):
             return self.titled(case)
-        if 0.36 < draw < 0.36 + 0.12 * setting.rich and not negation and setting.depth < 2:
+        free = setting.depth < 2 and not (negation or more.get("definite"))
+        if free and 0.36 < draw < 0.36 + 0.12 * setting.rich:
             inner = setting.within(0.5)
             noun = self.pick_noun(classes)
             first = self.titled(case) if person else self.full_phrase(case, noun, inner)
@@ -503,9 +503,8 @@ class Grammar:
         if animate and draw < 0.5:
             pronoun = self.relative_pronoun(who, "nominative", gender)
             verbs = select("verbs", subject=noun.classes, frame=PLAIN)
-            return self.enclosed(
-                NOTHING, self.clause(inner, subject=pronoun, verbs=verbs), pronoun.english[0]
-            )
+            clause = self.clause(inner, subject=pronoun, verbs=verbs)
+            return self.enclosed(NOTHING, clause, pronoun.english[0])
         if person and draw < 0.65:
             verb = self.pick(select("verbs", frame="preposition"))
             english, german, case = governed(verb)
@@ -533,14 +532,11 @@ class Grammar:
 
         `both`: the first comma is there in English, too.
         """
-        before = after = Token(",", "punctuation", (), owner.sure)
-        comma = self.mark(",") if both else Phrase()
-        if both:
-            before = after._replace(sure=comma.german[0].sure)
-        return Phrase(
-            comma.english + opening.english + clause.english(),
-            [before, *opening.german, *clause.german("last"), after],
-        )
+        comma = Token(",", "punctuation", (), owner.sure)
+        mark = self.mark(",") if both else Phrase()
+        before = comma._replace(sure=mark.german[0].sure) if both else comma
+        german = [before, *opening.german, *clause.german("last"), comma]
+        return Phrase(mark.english + opening.english + clause.english(), german)
 
     # ------------------------------------------------------------------------------ clauses
 
@@ -561,16 +557,19 @@ class Grammar:
         elif form == "order":
             moment = self.imperative(clause, verb)
         else:
-            lean, heavy = setting._replace(rich=rich * 0.8), setting.depth == 0
-            clause["subject"] = subject or self.noun_phrase(
-                "nominative", verb.subject, lean, heavy=heavy
-            )
-            setting = setting._replace(subject=clause["subject"].german[0].word)
+            if not subject:
+                lean, heavy = setting._replace(rich=rich * 0.8), setting.depth == 0
+                subject = self.noun_phrase("nominative", verb.subject, lean, heavy=heavy)
+            clause["subject"] = subject
+            setting = setting._replace(subject=subject.german[0].word)
             if setting.free and form == "statement" and self.chance(0.15):
                 negation = self.new_id()
             key = self.helper(setting, verb, form)
             finite = self.complex_verb if key else self.simple_verb
             moment = finite(clause, verb, setting.time, key, negation, form)
+            if negation:  # a modal has said the English part: cannot, must not
+                said = [] if key not in ("", "haben") else [Token("not", "negation", (negation,))]
+                clause["negation"] = Phrase(said, [Token("nicht", "negation", (negation,))])
         self.adverbials(clause, verb, setting, moment, negation, fronting)
         if not gap:
             self.objects(clause, verb, setting, negation)
@@ -600,8 +599,6 @@ class Grammar:
         elif time == "past":
             english = verb.past
         clause["finite"] = Phrase(helper, [Token(verb_form(verb, time, person), "verb", v)])
-        if negation:
-            clause["negation"] = self.negative(negation)
         self.full_verb(clause, english, self.prefix(verb, v), v)
         return time
 
@@ -615,15 +612,8 @@ class Grammar:
             self.auxiliary(clause, key, tense, negation)
             english, german = verb.english, verb.prefix + verb.german
             moment = "modal" if tense == "present" else tense
-        if negation:
-            clause["negation"] = self.negative(negation, said=key != "haben")
         self.full_verb(clause, english, [Token(german, "verb", v)], v)
         return moment
-
-    def negative(self, negation, said=False) -> Phrase:
-        """not, nicht; `said`: a modal holds the English part: cannot, must not."""
-        english = [] if said else [Token("not", "negation", (negation,))]
-        return Phrase(english, [Token("nicht", "negation", (negation,))])
 
     def prefix(self, verb, ids) -> list[Token]:
         return [Token(verb.prefix, "particle", ids)] if verb.prefix else []
@@ -680,12 +670,8 @@ class Grammar:
         slot = "front" if fronting and self.chance(0.3) else "time" * final
         times = select("adverbs", kind="time", goes_with=moment)
         often = select("adverbs", kind="frequency", goes_with=moment)
-        if (
-            times
-            and slot
-            and "time" not in self.used
-            and self.chance(0.04 + 0.6 * rich + 0.3 * (slot == "front"))
-        ):
+        share = 0.04 + 0.6 * rich + 0.3 * (slot == "front")
+        if times and slot and "time" not in self.used and self.chance(share):
             clause[slot] = self.adverb(self.pick(times))
             self.used.append("time")  # no second one before the next ; or .
         elif often and rich and setting.free and not negation and self.chance(0.12):
@@ -783,10 +769,8 @@ class Grammar:
             _, opening, below = self.subordinate(setting)
             front = opening + Phrase(below.english(), below.german("last"))
             front = front + self.mark(",")
-        if setting.time != "perfect" and self.chance(0.07):
-            clause = self.copula(setting)
-        else:
-            clause = self.clause(setting, fronting=front is NOTHING)
+        plain = setting.time != "perfect" and self.chance(0.07)
+        clause = self.copula(setting) if plain else self.clause(setting, fronting=front is NOTHING)
         if front is not NOTHING:
             clause["front"] = front
         phrase = Phrase(clause.english(), clause.german("second"))
@@ -831,10 +815,8 @@ class Grammar:
                 return phrase + self.mark(".")
             clauses = max(1, round(room / (14 + 14 * self.random())))
             setting = Setting(time, richness(room / clauses))
-            if phrase is NOTHING:
-                phrase = self.main_clause(setting)
-            else:
-                phrase = self.joined(phrase, setting)
+            first = phrase is NOTHING
+            phrase = self.main_clause(setting) if first else self.joined(phrase, setting)
 
     def question(self, rich: float) -> Phrase:
         """Verb first, or a wh-word in the front field: wer, was, wen, wem, warum, wo, wann."""
