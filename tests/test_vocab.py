@@ -71,6 +71,14 @@ def test_vocabularies_differ_by_words_language_or_case():
     assert one != Vocabulary(["a"], "de", lower=True)
 
 
+def test_the_first_word_loses_a_capital_that_only_its_place_gave_it():
+    vocabulary = Vocabulary(["das", "Kind", "sieht", "Anna"], "de")
+    assert vocabulary.tokenise("Das Kind sieht Anna") == ["das", "Kind", "sieht", "Anna"]
+    assert vocabulary.tokenise("Anna sieht Das") == ["Anna", "sieht", "Das"]
+    assert vocabulary.tokenise("Unbekannt sieht") == ["Unbekannt", "sieht"]
+    assert vocabulary.tokenise("") == []
+
+
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="'a' stands twice"):
         Vocabulary(["a", "b", "a"], "de")

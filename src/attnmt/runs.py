@@ -45,8 +45,8 @@ SAMPLES = {
     "grammar": (
         "Das Kind schläft.",
         "Die alte Frau hat gestern dem Lehrer ein Buch gegeben.",
-        "Der Mann, der den Hund sucht, kann den Schlüssel nicht finden.",
-        "Peter glaubt, dass die Ärztin morgen in München ankommt.",
+        "Der Mann, der den Hund sucht, muss dem Kind nicht helfen.",
+        "Peter hofft, dass die Ärztin morgen in München ankommt.",
     ),
 }
 

@@ -99,8 +99,13 @@ class Vocabulary:
         return [self.words[index] for index in indices]
 
     def tokenise(self, text: str) -> list[str]:
-        """Split a sentence the way this vocabulary's words were split."""
-        return tokenise(text, self.language, self.lower)
+        """Split a sentence the way this vocabulary's words were split.
+
+        The first word loses its capital if it is known only without: *Das* becomes *das*.
+        """
+        words = tokenise(text, self.language, self.lower)
+        small = [word[:1].lower() + word[1:] for word in words[:1]]
+        return small + words[1:] if small and words[0] not in self and small[0] in self else words
 
     def detokenise(self, words: Sequence[str]) -> str:
         """Join words of this vocabulary's language to a sentence."""
