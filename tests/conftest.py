@@ -35,7 +35,7 @@ def corpus() -> Corpus:
 @pytest.fixture
 def sharp(corpus):
     """An untrained RNNsearch in double precision, its weights enlarged so that it is decided."""
-    model = rnnsearch(corpus, hidden=12, seed=3).double().eval()
+    model = rnnsearch(corpus, hidden=12, seed=3).double().eval().requires_grad_(False)
     with torch.no_grad():
         for weights in model.parameters():
             weights.mul_(3)

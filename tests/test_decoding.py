@@ -28,7 +28,6 @@ def sources(corpus):
 
 def test_greedy_takes_the_best_word_at_each_step(sharp, corpus):
     """One sentence at a time, in a plain loop."""
-    sharp.requires_grad_(False)
     for sentence, found in zip(sources(corpus), greedy(sharp, sources(corpus)), strict=True):
         memory, state = sharp.start(pad([sharp.source_vocabulary.encode(sentence)]))
         y, words, score, weights = BOS, [], 0.0, []

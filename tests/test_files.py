@@ -15,6 +15,12 @@ def test_writes_and_replaces(tmp_path):
     assert os.listdir(path.parent) == ["file"]
 
 
+def test_others_may_read_what_the_user_lets_them(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    write_aside(tmp_path / "aside", b"")
+    assert (tmp_path / "aside").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 @pytest.mark.parametrize("broken", ["fsync", "replace"])
 def test_a_failure_at_any_moment_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch, broken):
     path = tmp_path / "file"

@@ -1,7 +1,6 @@
 """Files that are either whole or not there."""
 
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -12,13 +11,12 @@ def write_aside(path: str | os.PathLike, content: bytes) -> None:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(aside, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(aside, path)
-    except BaseException:
-        os.unlink(aside)
-        raise
+    finally:
+        aside.unlink(missing_ok=True)

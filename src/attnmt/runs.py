@@ -18,15 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from attnmt.corpus import Corpus, grammar_corpus, multi30k
 from attnmt.decoding import force_align, greedy
 from attnmt.files import write_aside
-from attnmt.metrics import (
-    Bleu,
-    Bucket,
-    alignment_error_rate,
-    bleu,
-    bleu_by_length,
-    perplexity,
-    texts,
-)
+from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, perplexity, texts
+from attnmt.metrics import alignment_error_rate as aer
 from attnmt.model import Translator, rnnsearch
 from attnmt.training import History, Recipe, fit
 
@@ -36,7 +29,7 @@ SAMPLES = {
         "Ein Mann repariert sein Fahrrad vor einem kleinen Laden.",
         "Zwei kleine Mädchen spielen mit einem roten Ball im Garten.",
         "Eine alte Frau trinkt ihren Kaffee auf einer Bank im Park.",
-        "Ein schwarzer Hund läuft mit einem großen Stock durch das Wasser.",
+        "Ein schwarzer Hund trägt einen Schuh und zwei Katzen sehen ihm zu.",
         "Der Junge, der einen gelben Helm trägt, springt in den See.",
         "Drei Männer mit weißen Hüten sitzen an einem Tisch und spielen Karten.",
         "Eine Frau zeigt einem Kind, wie man einen Drachen steigen lässt.",
@@ -135,7 +128,7 @@ def record(
         test_perplexity=perplexity(model, corpus.test),
         parts=parts,
         by_length=bleu_by_length(hypotheses, pairs),
-        aer=alignment_error_rate(force_align(model, corpus.test), corpus.test) if known else None,
+        aer=aer(force_align(model, corpus.test), corpus.test) if known else None,
         samples=[translate_sample(model, text) for text in SAMPLES[corpus.name.split("-")[0]]],
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
         search_cpu_seconds=search_cpu_seconds,
