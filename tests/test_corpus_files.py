@@ -70,6 +70,12 @@ def test_empty_sides_and_long_sentences_are_dropped_and_counted(files):
     assert (report["read"], report["empty"], report["too long"]) == (32, 1, 1)
 
 
+def test_an_empty_line_in_a_table_is_an_empty_pair(tmp_path):
+    rows = [f"{g}\t{e}" for g, e in zip(GERMAN, ENGLISH)]
+    table = write(tmp_path / "t.tsv", [*rows, ""])
+    assert corpus_from_files(table, valid=3, test=4).report["empty"] == 1
+
+
 def test_a_model_learns_from_it(files):
     corpus = corpus_from_files(*files, valid=3, test=4)
     fit(rnnsearch(corpus, hidden=4), corpus, Recipe(epochs=1), device="cpu", progress=False)

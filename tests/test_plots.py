@@ -49,9 +49,16 @@ def test_bleu_by_length_is_drawn_in_the_middle_of_each_bucket_with_its_interval(
     assert bars.get_segments()[0].tolist() == [[3, 57], [3, 63]]
     assert bars.get_segments()[1].tolist() == [[8, 40], [8, 40]]
     shown = [text.get_text() for text in ax.texts]
-    assert shown.count("n=7") == 2
+    assert shown.count("7") == 2
     assert any("training sentence" in text for text in shown)
     assert ax.get_ylim()[0] == 0
+
+
+def test_a_bucket_of_a_handful_of_sentences_is_not_drawn():
+    lone = Bucket(11, 15, Bleu(99, "", (), 1, 4))
+    ax = plots.bleu_by_length({"a": [bucket(1, 5, 60), lone]})
+    assert len(ax.containers[0][0].get_xydata()) == 1
+    assert [text.get_text() for text in ax.texts] == ["7"]
 
 
 def test_alignment_has_source_words_across_and_target_words_down():

@@ -88,8 +88,9 @@ def by_length(
     """Group indices of sentences into batches of similar length.
 
     As in Bahdanau et al. 2015, appendix B: shuffle, take the sentences of ``pool`` batches at a
-    time, sort those by length, and cut them into batches, which are then shuffled. ``pool=None``
-    sorts them all and shuffles nothing, for evaluation.
+    time, sort those by length, and cut them into batches, which are then shuffled. ``pool=1``
+    only sorts within each shuffled batch. ``pool=None`` sorts all sentences and shuffles nothing,
+    for evaluation.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1 sentence, not {batch_size}")

@@ -159,8 +159,8 @@ def corpus_from_files(
             target, and perhaps further columns, which are ignored.
         target: their translations, line by line.
         languages: two letters each, for the tokeniser.
-        valid, test: pairs to set aside, drawn at random; the rest is ``train``, without sentences
-            that ``valid`` or ``test`` hold, too.
+        valid, test: pairs to set aside, drawn at random; the rest is ``train``, without source
+            sentences that stand in ``valid`` or ``test``, too.
         seed: which pairs are set aside.
         vocabulary_size: words a side.
         lower: write everything in lower case.
@@ -180,7 +180,7 @@ def corpus_from_files(
             )
         rows = list(zip(lines, targets, strict=True))
     else:
-        rows = [tuple(line.split("\t")[:2]) for line in lines]
+        rows = [tuple(line.split("\t")[:2]) if line.strip() else ("", "") for line in lines]
         if lone := next((number for number, row in enumerate(rows, 1) if len(row) < 2), None):
             raise ValueError(
                 f"{source}, line {lone:,}: no tab, so there is no target column. Give the "

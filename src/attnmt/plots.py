@@ -45,23 +45,23 @@ def bleu_by_length(
     """BLEU in each bucket of source length, with 95% bootstrap intervals and sentence counts.
 
     Args:
-        systems: buckets of each system, by its name.
+        systems: buckets of each system, by its name; those of fewer than 5 sentences are not drawn.
         ax: where to draw.
         longest_trained: draw a line at the longest source sentence of the training pairs.
     """
     ax = ax or plt.subplots(figsize=(6.4, 4))[1]
-    for (name, buckets), marker in zip(systems.items(), MARKERS, strict=False):
+    for (name, all_buckets), marker in zip(systems.items(), MARKERS, strict=False):
+        buckets = [bucket for bucket in all_buckets if bucket.bleu.sentences >= 5]
         middle = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
         scores = np.array([bucket.bleu.score for bucket in buckets])
         low = np.array([bucket.bleu.low for bucket in buckets], dtype=float)
         high = np.array([bucket.bleu.high for bucket in buckets], dtype=float)
         spread = np.nan_to_num([np.maximum(scores - low, 0), np.maximum(high - scores, 0)])
         ax.errorbar(middle, scores, yerr=spread, marker=marker, capsize=3, label=name)
-    for bucket in next(iter(systems.values())):
-        middle = (bucket.shortest + bucket.longest) / 2
+    for bucket in buckets:  # the same sentences for every system
         ax.annotate(
-            f"n={bucket.bleu.sentences}",
-            (middle, 0),
+            bucket.bleu.sentences,
+            ((bucket.shortest + bucket.longest) / 2, 0),
             xytext=(0, 3),
             textcoords="offset points",
             ha="center",
