@@ -28,28 +28,18 @@ conjunction, pronoun or *to* that opens the clause.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
-from collections import namedtuple
-from functools import cache
-from itertools import accumulate
+from collections import Counter, defaultdict, namedtuple
+from functools import cache, partial
+from itertools import accumulate, count
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 LEXICON = Path(__file__).parent / "lexicon"
-PLAIN = (
-    "intransitive accusative dative dative+accusative preposition goal"  # frames without a clause
-)
-
-# The order in which slots are read: an English clause; the German middle field
-# after the subject and the pronouns.
-ENGLISH = (  # noqa: SIM905 - a list of strings would take sixteen lines
-    "front subject finite negation frequency verb pronoun particle dative accusative indefinite "
-    "complement manner place time post"
-).split()
-MIDDLE = (  # noqa: SIM905
-    "time dative accusative frequency indefinite negation manner place complement"
-).split()
+PLAIN = "intransitive accusative dative dative+accusative preposition goal"  # need no clause
+TIMES = ("past", "past", "past", "present", "present", "perfect", "perfect")
 
 
 # ------------------------------------------------------------------------------------- lexicon
@@ -62,20 +52,17 @@ def lexicon(name: str) -> tuple:
     Raises ValueError with file and line if a row has another number of columns than the header.
     """
     path = LEXICON / f"{name}.tsv"
-    header, rows = None, []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        cells = ["" if cell == "-" else cell for cell in line.split("\t")]
-        if header is None:
-            header = namedtuple(name, cells)
-        elif len(cells) != len(header._fields):
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    table = [(n, line.split("\t")) for n, line in lines if line.strip() and line[0] != "#"]
+    header, rows = namedtuple(name, table[0][1]), []
+    for number, cells in table[1:]:
+        if len(cells) != len(header._fields):
             raise ValueError(
                 f"{path}, line {number}: {len(cells)} columns, but the header names "
                 f"{len(header._fields)}. Separate columns by one tab and write - for none."
             )
-        else:
-            rows += [header(*cells)] * int(getattr(header(*cells), "weight", 1))
+        row = header(*("" if cell == "-" else cell for cell in cells))
+        rows += [row] * int(getattr(row, "weight", 1))
     return tuple(rows)
 
 
@@ -85,9 +72,10 @@ def select(name: str, **columns: str) -> tuple:
 
     select("nouns", classes="person animal") is all people and all animals.
     """
+    asked = [(column, set(words.split())) for column, words in columns.items()]
 
     def fits(row) -> bool:
-        return all(set(getattr(row, c).split()) & set(v.split()) for c, v in columns.items())
+        return all(not words.isdisjoint(getattr(row, column).split()) for column, words in asked)
 
     return tuple(row for row in lexicon(name) if fits(row))
 
@@ -97,24 +85,31 @@ def ending(paradigm: str, case: str, gender: str) -> str:
     return getattr(select("endings", paradigm=paradigm, case=case)[0], gender)
 
 
-def gender_of(noun, plural: bool) -> str:
-    return "p" if plural else noun.gender
-
-
-def noun_form(noun, case: str, plural: bool) -> str:
-    """A German noun in its case: den Studenten, des Hundes, mit den Hunden."""
-    if plural:
-        return noun.plural + "n" * (case == "dative" and noun.plural[-1] not in "ns")
-    inflected = case == "genitive" or (noun.declension == "weak" and case != "nominative")
-    return noun.genitive if inflected else noun.german
-
-
 def verb_form(verb, tense: str, person: str) -> str:
-    """Present or Präteritum: er kauft, wir kaufen; ich kaufte, wir kauften (no ich kaufe)."""
+    """Present or Präteritum: er kauft, wir kaufen, kauf; ich kaufte, wir kauften."""
     if tense == "present":
-        return verb.er if person == "he" else verb.german
+        return {"he": verb.er, "you": verb.imperative}.get(person, verb.german)
     plural = "n" if verb.preterite.endswith("e") else "en"
     return verb.preterite + plural * (person == "they")
+
+
+def governed(verb) -> list[str]:
+    """English and German preposition, if any, and case: ["for", "auf", "accusative"]."""
+    government = verb.preposition or f"=+{verb.frame}"
+    return government.replace("=", "+").split("+")
+
+
+class Noun:
+    """A row of the nouns in its case and number: den Studenten, des Hundes, mit den Hunden."""
+
+    def __init__(self, row, case: str, plural: bool = False):
+        self.classes, self.case, self.plural = row.classes, case, plural
+        self.gender, self.person = ("p", "they") if plural else (row.gender, "he")
+        self.english = row.english_plural if plural else row.english
+        weak = row.declension == "weak" and case != "nominative"
+        self.german = row.genitive if weak or case == "genitive" else row.german
+        if plural:
+            self.german = row.plural + "n" * (case == "dative" and row.plural[-1] not in "ns")
 
 
 # ---------------------------------------------------------------------- tokens, phrases, clauses
@@ -128,52 +123,56 @@ class Token(NamedTuple):
     sure: tuple = ()
     possible: tuple = ()
 
+    def also(self, link: int) -> Token:
+        """The same, with one more sure link."""
+        return self._replace(sure=(*self.sure, link))
+
+
+def tokens(text: str, kind: str, sure: tuple = (), possible: tuple = ()) -> list[Token]:
+    """The words of a text, all of one class and with the same links."""
+    return [Token(word, kind, sure, possible) for word in text.split()]
+
 
 class Phrase:
     """A constituent in both languages, and what other constituents must know of it."""
 
-    def __init__(self, english=(), german=(), person="he", definite=True):
+    def __init__(self, english=(), german=(), person="he", classes="person", definite=True):
         self.english, self.german = list(english), list(german)
         self.person = person  # how it governs a verb: I, he, they
-        self.noun = None  # the row of its noun
+        self.classes = classes  # those of its noun
         self.definite = definite
-        self.contracts = False  # may its article melt into a preposition: in dem, im
-        self.negated = False  # does it hold the negation: kein
 
     def __add__(self, other: Phrase) -> Phrase:
         return Phrase(self.english + other.english, self.german + other.german, self.person)
+
+    def is_pronoun(self) -> bool:
+        """Whether it moves to the head of the middle field: gestern hat ihn der Mann gesehen."""
+        return [token.kind for token in self.german] == ["pronoun"]
 
 
 NOTHING = Phrase()
 
 
 class Clause(dict):
-    """Slots filled with phrases; knows the orders in which they are read out."""
+    """Slots filled with phrases. In which order they are read out, `orders.tsv` says."""
+
+    negation = 0  # the id of its negation
 
     def __missing__(self, slot: str) -> Phrase:
         return NOTHING
 
-    def english(self, question: bool = False) -> list[Token]:
-        """Subject, verb, object; in a question the finite verb stands before the subject."""
-        order = ENGLISH
-        if question:
-            order = ["front", "finite", "subject", *ENGLISH[3:]]
-        return [token for slot in order for token in self[slot].english]
-
-    def german(self, order: str) -> list[Token]:
-        """`order` says where the finite verb stands: "second", "first", or "last"."""
-        front, subject, finite = (self[s].german for s in ("front", "subject", "finite"))
-        middle = [token for slot in MIDDLE for token in self[slot].german]
-        pronoun, bracket, post = (self[s].german for s in ("pronoun", "verb", "post"))
-        if order == "last":
-            if finite and bracket and bracket[0].kind == "particle":  # ruft ... an, but anruft
-                bracket, finite = [], [finite[0]._replace(word=bracket[0].word + finite[0].word)]
-            return subject + pronoun + middle + bracket + finite + post
-        if order == "second" and not front:
-            front, subject = subject, []
-        full = len(subject) > 1 or (subject and subject[0].kind != "pronoun")
-        start = pronoun + subject if full else subject + pronoun  # sah ihn der Mann, sah er ihn
-        return front + finite + start + middle + bracket + post
+    def read(self, german: str, english: str = "statement") -> Phrase:
+        """Both languages; `german`: the finite verb's position, or "order", which drops du."""
+        if german == "second" and not self["front"].german:
+            german = "subject"
+        elif german in ("first", "second"):
+            german = "front+pronoun" if self["subject"].is_pronoun() else "front+noun"
+        sides = []
+        for language, order in (("english", english), ("german", german)):
+            slots = select("orders", language=language, order=order)[0].slots.split()
+            phrases = [self[slot] for slot in slots if slot in self]
+            sides.append([token for phrase in phrases for token in getattr(phrase, language)])
+        return Phrase(*sides)
 
 
 class Setting(NamedTuple):
@@ -191,7 +190,7 @@ class Setting(NamedTuple):
 
     def within(self, share: float) -> Setting:
         """The setting of an embedded noun phrase, which holds no clause."""
-        return Setting(self.time, self.rich * share, 2, self.free, self.subject)
+        return self._replace(rich=self.rich * share, depth=2)
 
 
 class Sample(NamedTuple):
@@ -208,12 +207,8 @@ class Sample(NamedTuple):
 # --------------------------------------------------------------------------------------- names
 
 
-class Names(NamedTuple):
-    """An open class: (English, German) names by rank, those kept for fresh grammars, and sums."""
-
-    known: list
-    kept: list
-    sums: list
+# (English, German) names by rank, those kept for fresh grammars, and the sums of their frequencies.
+Names = namedtuple("Names", "known kept sums")
 
 
 @cache
@@ -250,20 +245,16 @@ class Grammar:
     def __init__(self, seed: int = 0, fresh: bool = False):
         self.random = Random(seed).random
         self.fresh = fresh
-        self.ids = 0
+        self.new_id = partial(next, count(1))
 
     def sentence(self, length: int) -> tuple[list[Token], list[Token]]:
         """German and English tokens of a statement, question or order of about `length` words."""
-        self.ids, self.used, draw = 0, [], self.random()
+        self.used, draw = [], self.random()
         if length > 24 or draw > 0.14:
             phrase = self.statement(length)
         else:
             phrase = (self.question if draw < 0.09 else self.order)(richness(length))
         return commas(phrase.german), articles(phrase.english)
-
-    def new_id(self) -> int:
-        self.ids += 1
-        return self.ids
 
     def chance(self, probability: float) -> bool:
         return self.random() < probability
@@ -281,375 +272,312 @@ class Grammar:
         self.used.append(noun.german)
         return noun
 
-    def words(self, english: str, german: str, kind: str, german_kind: str = "") -> Phrase:
+    def words(self, english: str, german: str, kind: str, person: str = "he") -> Phrase:
         """All words of one side, linked surely to all words of the other."""
         ids = (self.new_id(),)
-        return Phrase(
-            [Token(word, kind, ids) for word in english.split()],
-            [Token(word, german_kind or kind, ids) for word in german.split()],
-        )
-
-    def adverb(self, row) -> Phrase:
-        """A fixed adverbial; the lexicon numbers its links: two/number/1 years/noun/2 ago/..."""
-        base, sides = self.ids, []
-        for text in (row.english, row.german):
-            cells = [word.split("/") for word in text.split()]
-            ids = [tuple(base + int(link) for link in cell[2].split("+")) for cell in cells]
-            self.ids = max(self.ids, *(max(link) for link in ids))
-            sides.append([Token(*cell[:2], link) for cell, link in zip(cells, ids, strict=True)])
-        return Phrase(*sides)
-
-    def name(self, kind: str = "person") -> Phrase:
-        """A name that is new to this sentence."""
-        pool = names(kind)
-        while True:
-            rank = bisect(pool.sums, self.random() * pool.sums[-1], hi=len(pool.sums) - 1)
-            pair = pool.known[rank]
-            if self.fresh and self.chance(0.5):
-                pair = self.pick(pool.kept)
-            if pair[1] not in self.used:
-                self.used.append(pair[1])
-                return self.words(*pair, "name")
+        return Phrase(tokens(english, kind, ids), tokens(german, kind, ids), person)
 
     def mark(self, word: str) -> Phrase:
         return self.words(word, word, "punctuation")
 
+    def fixed(self, english: str, german: str, ids=()) -> Phrase:
+        """Words with their classes and links: two/number/1 years/noun/2 ago/adverb/3.
+
+        Equal numbers are linked; a word may have several, 1+2, and, after one more slash, possible
+        ones: do/modal//1. `ids` gives numbers an id that they have already.
+        """
+        ids = defaultdict(self.new_id, ids)
+
+        def token(cell: str) -> Token:
+            word, kind, *links = cell.split("/")
+            return Token(
+                word, kind, *(tuple(ids[n] for n in part.split("+") if n) for part in links)
+            )
+
+        return Phrase(map(token, english.split()), map(token, german.split()))
+
+    def adverb(self, rows) -> Phrase:
+        """One of some adverbs, which may turn round: two years ago, vor zwei Jahren."""
+        row = self.pick(rows)
+        return self.fixed(row.english, row.german)
+
+    def name(self, kind: str = "person") -> Phrase:
+        """A name that is new to this sentence."""
+        pool, pair = names(kind), None
+        while not pair or pair[1] in self.used:
+            rank = bisect(pool.sums, self.random() * pool.sums[-1], hi=len(pool.sums) - 1)
+            fresh = self.fresh and self.chance(0.5)
+            pair = self.pick(pool.kept) if fresh else pool.known[rank]
+        self.used.append(pair[1])
+        return self.words(*pair, "name")
+
     # ------------------------------------------------------------------------- noun phrases
 
-    def noun_phrase(self, case, classes, setting, *, negation=0, **more) -> Phrase:
+    def noun_phrase(self, case, classes, setting, *, definite=False, **more) -> Phrase:
         """A pronoun, a name, two phrases with and, or a full phrase (which takes `more`)."""
         draw, person = self.random(), "person" in classes or "adult" in classes
-        if person and draw < (0.14 if setting.rich else 0.3):
-            return self.pronoun(case, setting)
-        if person and draw < (0.36 if setting.rich else 0.7):
-            return self.titled(case)
-        free = setting.depth < 2 and not (negation or more.get("definite"))
-        if free and 0.36 < draw < 0.36 + 0.12 * setting.rich:
+        pronoun, name = (0.14, 0.36) if setting.rich else (0.3, 0.7)
+        if person and draw < name:
+            return self.pronoun(case, setting) if draw < pronoun else self.titled(case)
+        row = self.pick_noun(classes)
+        if setting.depth < 2 and not definite and 0.36 < draw < 0.36 + 0.12 * setting.rich:
             inner = setting.within(0.5)
-            noun = self.pick_noun(classes)
-            first = self.titled(case) if person else self.full_phrase(case, noun, inner)
-            noun = self.pick_noun(classes.split()[0] if person else classes)
-            second = self.full_phrase(case, noun, inner)
+            first = self.titled(case) if person else self.full_phrase(case, row, inner)
+            row = self.pick_noun(classes.split()[0] if person else classes)
+            second = self.full_phrase(case, row, inner)
             both = first + self.words("and", "und", "conjunction") + second
-            both.person = "they"
-            return both
-        return self.full_phrase(case, self.pick_noun(classes), setting, negation=negation, **more)
+            return Phrase(both.english, both.german, "they")
+        return self.full_phrase(case, row, setting, definite=definite, **more)
 
-    def pronoun(self, case, setting, among=("ich", "er", "sie", "wir")) -> Phrase:
+    def pronoun(self, case, setting, barred="") -> Phrase:
         """ich sah ihn, I saw him; the object never is the subject's own person.
 
         `ich` tells what was, not what is: that saves a present form of every verb.
         """
-        column = "german" if case == "nominative" else case
-        own = "ich" if column == "german" and setting.time == "present" else setting.subject
-        rows = [row for row in lexicon("pronouns") if row.german != own and row.german in among]
-        row = self.pick([row for row in rows if getattr(row, column)])
-        english = row.english if column == "german" else row.english_object
-        phrase = self.words(english, getattr(row, column), "pronoun")
-        phrase.person = row.agreement
-        return phrase
+        subject = case == "nominative"
+        own = "ich" if subject and setting.time == "present" else setting.subject
+        rows = [row for row in lexicon("pronouns") if row.nominative not in (own, barred)]
+        row = self.pick([row for row in rows if getattr(row, case)])
+        english = row.subject if subject else row.object
+        return self.words(english, getattr(row, case), "pronoun", row.agreement)
 
     def titled(self, case) -> Phrase:
         """Anna; or with a title, which declines: mit Herrn Krandek, with Mr. Krandek."""
         name = self.name()
-        famous = select("names", kind="person")
-        if self.chance(0.7) or name.english[0].word in {row.english for row in famous}:
+        if self.chance(0.7) or select("names", kind="person", english=name.english[0].word):
             return name
         lord = "Herr" if case == "nominative" else "Herrn"
         return self.words(*self.pick((("Mr.", lord), ("Mrs.", "Frau"))), "noun") + name
 
     def full_phrase(
-        self, case, noun, setting, *, heavy=False, negation=0, definite=False, number=""
-    ) -> Phrase:
-        """Determiner, adjectives, noun, and what may follow the noun.
+        self, case, row, setting, heavy=False, negation=0, definite=False, single=False
+    ):
+        """Determiner, adjectives, noun, and what may follow: der alte Mann mit dem roten Hut.
 
         `heavy`: it may end in a relative clause. `negation`: id of a negation, which an indefinite
-        phrase absorbs. `definite`: it must be. `number`: "singular" forbids a plural.
+        phrase absorbs. `definite`, `single`: it must be.
         """
-        rich, classes = setting.rich, noun.classes.split()
-        plural = bool(noun.english_plural) and number != "singular" and self.chance(0.28)
-        owned = "own" in classes and case != "genitive" and rich > 0 and not negation
-        if owned and self.chance(0.05 + 0.3 * rich + 0.4 * ("kin" in classes)):
-            return self.possessed(case, noun, setting, plural)
-        first, paradigm = self.determiner(case, noun, plural, negation, definite, rich)
-        core = self.adjectives(case, noun, plural, paradigm, rich) + self.noun(case, noun, plural)
-        tail, modified = Phrase(), setting.depth < 2
-        if modified and "adult" in classes and not plural and self.chance(0.12 * rich):
-            tail = self.clothes(setting)
+        rich, modified = setting.rich, setting.depth < 2
+        noun = Noun(row, case, bool(row.english_plural) and not single and self.chance(0.28))
+        owned = "own" in row.classes and case != "genitive" and rich > 0 and not negation
+        if owned and self.chance(0.05 + 0.3 * rich + 0.4 * ("kin" in row.classes)):
+            return self.possessed(noun, setting)
+        first, determiner = self.determiner(noun, negation, definite, rich)
+        phrase = first + self.core(noun, determiner.paradigm, rich)
+        if modified and "adult" in row.classes and not noun.plural and self.chance(0.12 * rich):
+            clothing, bare = self.pick_noun("clothing"), setting.within(0.0)
+            hat = self.full_phrase("dative", clothing, bare, single=True)
+            phrase += self.words("with", "mit", "preposition") + hat
         elif modified and heavy and self.chance(0.45 * rich):
-            tail = self.relative(noun, gender_of(noun, plural), setting)
-        phrase = first + core + tail
-        phrase.noun, phrase.person = noun, "they" if plural else "he"
-        phrase.definite, phrase.negated = first.definite, first.negated
-        closed = tail.german[-1:] and tail.german[-1].word == ","  # in dem Haus, das ..., not: im
-        phrase.contracts = paradigm == "der" and not plural and not closed
-        return phrase
+            phrase += self.relative(noun, setting)
+        definite = determiner.use in ("any", "own")
+        return Phrase(phrase.english, phrase.german, noun.person, noun.classes, definite)
 
-    def noun(self, case, noun, plural) -> Phrase:
-        """A noun; a compound is one German word for two English ones: house key."""
-        english = noun.english_plural if plural else noun.english
-        return self.words(english, noun_form(noun, case, plural), "noun")
-
-    def determiner(self, case, noun, plural, negation, definite, rich) -> tuple[Phrase, str]:
-        """The determiner and its paradigm: der, ein, dieser, mein, viele, drei, or none at all.
+    def determiner(self, noun, negation, definite, rich) -> tuple:
+        """A determiner and its row: der, ein, dieser, mein, viele, drei, or none at all.
 
         kein answers not and, if there is one, a: not ... a book, kein Buch.
         """
-        classes = noun.classes.split()
-        mass = "drink" in classes or "food" in classes
-        negated = negation and "kin" not in classes and self.chance(0.6)
-        uses = "any" if definite or negation else "any indefinite"
-        if uses != "any" and case == "accusative":
-            uses += " bare"
-        if "kin" in classes or ("own" in classes and rich and self.chance(0.2)):
-            uses = "own"
-        number = "plural" if plural else "mass" if mass else "singular"
-        row = self.pick(select("determiners", number=number, use="negative" if negated else uses))
-        word = row.german + ending(row.paradigm, case, gender_of(noun, plural))
-        phrase = self.words(row.english, word, row.kind)
+        negated = negation and "kin" not in noun.classes and self.chance(0.6)
+        use = "any indefinite" + " bare" * (noun.case == "accusative")
+        if "kin" in noun.classes or ("own" in noun.classes and rich and self.chance(0.2)):
+            use = "own"
+        elif definite:
+            use = "any"
+        number = "plural" if noun.plural else "mass" if "mass" in noun.classes else "singular"
+        row = self.pick(select("determiners", number=number, use="negative" if negated else use))
+        german = row.german + ending(row.paradigm, noun.case, noun.gender)
+        phrase = self.words(row.english, german, row.kind)
         if negated:
-            phrase.german[0] = Token(word, row.kind, (*phrase.german[0].sure, negation))
-        phrase.definite, phrase.negated = row.use in ("any", "own"), bool(negated)
-        return phrase, row.paradigm
+            phrase.german[0] = phrase.german[0].also(negation)
+        return phrase, row
 
-    def adjectives(self, case, noun, plural, paradigm, rich) -> Phrase:
-        """Quality before colour, with their endings: die sehr alten roten Hüte."""
-        phrase = Phrase()
-        declension = select("endings", paradigm=paradigm)[0].adjective
-        suffix = ending(declension, case, gender_of(noun, plural))
+    def core(self, noun, paradigm, rich) -> Phrase:
+        """Adjectives, quality before colour, and their noun: sehr alten roten Hüte.
+
+        A compound is one German word for two English ones: house key, Hausschlüssel.
+        """
+        phrase, declension = NOTHING, select("endings", paradigm=paradigm)[0].adjective
         for kind, share in (("quality", 0.1 + 0.4 * rich), ("color", 0.05 + 0.25 * rich)):
             rows = select("adjectives", classes=noun.classes, kind=kind)
             if rows and rich and self.chance(share):
                 if kind == "quality" and self.chance(0.25 * rich):
-                    phrase = phrase + self.words("very", "sehr", "adverb")
+                    phrase += self.words("very", "sehr", "adverb")
                 row = self.pick(rows)
-                phrase = phrase + self.words(row.english, row.stem + suffix, "adjective")
-        return phrase
+                german = row.stem + ending(declension, noun.case, noun.gender)
+                phrase += self.words(row.english, german, "adjective")
+        return phrase + self.words(noun.english, noun.german, "noun")
 
-    def possessed(self, case, noun, setting, plural=False, nested=False) -> Phrase:
+    def possessed(self, noun, setting, nested=False) -> Phrase:
         """Anna 's old dog, der alte Hund von Anna; the girl 's dog, der Hund des Mädchens.
 
         The owner may be owned: Anna 's friend 's dog, der Hund des Freundes von Anna.
         """
-        clitic = self.new_id()
-        core = self.adjectives(case, noun, plural, "der", setting.rich * 0.7)
-        core = core + self.noun(case, noun, plural)
-        the = "d" + ending("der", case, gender_of(noun, plural))
+        clitic, core = self.new_id(), self.core(noun, "der", setting.rich * 0.7)
         if self.chance(0.4):
-            owner, link = self.titled("dative"), [Token("von", "preposition", (clitic,))]
+            owner = Phrase((), tokens("von", "preposition")) + self.titled("dative")
         else:
-            owner, link = self.owner(noun, setting.within(0.6), nested), []
-            owner.german[0] = owner.german[0]._replace(sure=(*owner.german[0].sure, clitic))
-        phrase = Phrase(
-            [*owner.english, Token("'s", "particle", (clitic,)), *core.english],
-            [Token(the, "article", (), (clitic,)), *core.german, *link, *owner.german],
-        )
-        phrase.noun, phrase.person = noun, "they" if plural else "he"
-        phrase.contracts = not plural
-        return phrase
+            owner = self.owner(noun, setting.within(0.6), nested)
+        owner.german[0] = owner.german[0].also(clitic)
+        the = tokens("d" + ending("der", noun.case, noun.gender), "article", (), (clitic,))
+        english = owner.english + tokens("'s", "particle", (clitic,)) + core.english
+        german = the + core.german + owner.german
+        return Phrase(english, german, noun.person, noun.classes)
 
     def owner(self, noun, inner, nested) -> Phrase:
         """The genitive of a person, who may be somebody's friend."""
-        owner = self.pick_noun("adult" if "kin" in noun.classes else "person")  # not both kin
-        if not nested and "own" in owner.classes and self.chance(0.4):
-            return self.possessed("genitive", owner, inner, nested=True)
-        return self.full_phrase("genitive", owner, inner, number="singular")
-
-    def clothes(self, setting) -> Phrase:
-        """the man with the red hat, der Mann mit dem roten Hut."""
-        noun = self.pick_noun("clothing")
-        what = self.full_phrase("dative", noun, setting.within(0.0), number="singular")
-        return self.words("with", "mit", "preposition") + what
+        row = self.pick_noun("adult" if "kin" in noun.classes else "person")  # not both kin
+        if not nested and "own" in row.classes and self.chance(0.4):
+            return self.possessed(Noun(row, "genitive"), inner, nested=True)
+        return self.full_phrase("genitive", row, inner, single=True)
 
     def prepositional(self, english: str, german: str, phrase: Phrase) -> Phrase:
-        """A preposition, contracted with an article: in the garden, im Garten."""
-        before = self.words(english, german, "preposition")
-        article, *rest = phrase.german
-        row = select("prepositions", german=german)[0]
-        melted = {"dem": row.dem, "der": row.der}.get(article.word)
-        if phrase.contracts and melted:
+        """A preposition, contracted with an article: in the garden, im Garten.
+
+        Not if the phrase ends in a clause (in dem Haus, das ...), nor if it is two (with and).
+        """
+        before, article = self.words(english, german, "preposition"), phrase.german[0]
+        melted = getattr(select("prepositions", german=german)[0], article.word, "")
+        if melted and phrase.person == "he" and phrase.german[-1].word != ",":
             ids = before.german[0].sure + article.sure
             before.german = [Token(melted, "preposition", ids, article.possible)]
-            phrase.german = rest
+            phrase.german = phrase.german[1:]
         return before + phrase
 
     def place(self, setting) -> Phrase:
         """in Munich; at the station; behind the old house."""
         if self.chance(0.3):
             return self.words("in", "in", "preposition") + self.name("town")
-        noun = self.pick_noun("place")
-        english, german = noun.location.split("=")
-        if "building" in noun.classes and self.chance(0.4):
+        row = self.pick_noun("place")
+        english, german = row.location.split("=")
+        if "building" in row.classes and self.chance(0.4):
             english, german, *_ = self.pick(select("prepositions", use="building"))
-        phrase = self.full_phrase("dative", noun, setting.within(0.6))
-        return self.prepositional(english, german, phrase)
+        where = self.full_phrase("dative", row, setting.within(0.6))
+        return self.prepositional(english, german, where)
 
-    def goal(self, verb, setting) -> Phrase:
-        """to the station, zum Bahnhof; to Munich, nach München."""
-        if verb.object == "town":
-            return self.words("to", "nach", "preposition") + self.name("town")
-        noun = self.pick_noun(verb.object)
-        return self.prepositional("to", "zu", self.full_phrase("dative", noun, setting.within(0.6)))
-
-    def relative(self, noun, gender, setting) -> Phrase:
+    def relative(self, noun, setting) -> Phrase:
         """A relative clause: , die schläft, who sleeps; , den er sieht, whom he sees."""
-        person = "person" in noun.classes
-        animate, draw = person or "animal" in noun.classes, self.random()
-        time = "past"
+        person, draw = "person" in noun.classes, self.random()
+        animate, time = person or "animal" in noun.classes, "past"
+        who, whom = ("who", "whom") if person else ("that", "that")
         if setting.time in ("present", "perfect"):
             time = self.pick((setting.time, "past", "perfect", "present"))
         inner = setting.inner(time)
-        who, whom = ("who", "whom") if person else ("that", "that")
         if animate and draw < 0.5:
-            pronoun = self.relative_pronoun(who, "nominative", gender)
+            german = "d" + ending("relative", "nominative", noun.gender)
+            subject = self.words(who, german, "pronoun", noun.person)
             verbs = select("verbs", subject=noun.classes, frame=PLAIN)
-            clause = self.clause(inner, subject=pronoun, verbs=verbs)
-            return self.enclosed(NOTHING, clause, pronoun.english[0])
+            return self.enclosed(self.clause(inner, verbs, subject))
         if person and draw < 0.65:
             verb = self.pick(select("verbs", frame="preposition"))
-            english, german, case = governed(verb)
-            pronoun = self.relative_pronoun(whom, case, gender)
-            opening = self.words(english, german, "preposition") + pronoun
         else:
-            frames = "accusative dative" if person else "accusative"
-            verb = self.pick(select("verbs", object=noun.classes, frame=frames))
-            opening = pronoun = self.relative_pronoun(whom, verb.frame, gender)
-        subject = None
-        if animate and verb.frame == "accusative" and gender != "m":
-            subject = self.pronoun("nominative", inner, among=("ich", "er", "wir"))
-        clause = self.clause(inner, subject=subject, verbs=(verb,), gap=True)
-        return self.enclosed(opening, clause, pronoun.english[0])
+            verb = self.pick(select("verbs", object=noun.classes, frame="accusative dative"))
+        known = animate and verb.frame == "accusative" and noun.gender != "m"
+        subject = self.pronoun("nominative", inner, barred="sie") if known else None
+        clause = self.clause(inner, (verb,), subject, gap=True)
+        english, german, case = governed(verb)
+        pronoun = self.words(whom, "d" + ending("relative", case, noun.gender), "pronoun")
+        return self.enclosed(clause, self.words(english, german, "preposition") + pronoun)
 
-    def relative_pronoun(self, english, case, gender) -> Phrase:
-        """who, der; whom, den or dem; the plural dative is denen."""
-        german = "denen" if (case, gender) == ("dative", "p") else "d" + ending("der", case, gender)
-        phrase = self.words(english, german, "pronoun")
-        phrase.person = "they" if gender == "p" else "he"
-        return phrase
-
-    def enclosed(self, opening, clause, owner, both=False) -> Phrase:
+    def enclosed(self, clause, opening=NOTHING, both=False) -> Phrase:
         """A subordinate clause between German commas, which go with the word that opens it.
 
-        `both`: the first comma is there in English, too.
+        That word is a conjunction, the to of an infinitive, or a relative pronoun. `both`: the
+        first comma is there in English, too.
         """
-        comma = Token(",", "punctuation", (), owner.sure)
-        mark = self.mark(",") if both else Phrase()
-        before = comma._replace(sure=mark.german[0].sure) if both else comma
-        german = [before, *opening.german, *clause.german("last"), comma]
-        return Phrase(mark.english + opening.english + clause.english(), german)
+        clause["opening"] += opening
+        phrase = clause.read("last")
+        opener = next(t for t in phrase.english if t.sure and t.kind != "preposition")
+        comma, ids = Token(",", "punctuation", (), opener.sure), (self.new_id(),) * both
+        english = [comma._replace(sure=ids, possible=())] * both + phrase.english
+        return Phrase(english, [comma._replace(sure=ids), *phrase.german, comma])
 
     # ------------------------------------------------------------------------------ clauses
 
-    def clause(
-        self, setting, *, subject=None, verbs=None, gap=False, form="statement", fronting=False
-    ) -> Clause:
+    def clause(self, setting, verbs=(), subject=None, form="statement", gap=False, fronting=False):
         """Fill the slots of one clause.
 
-        `subject`, `verbs`: given ones, to choose from. `gap`: the object stands outside (a
+        `verbs`, `subject`: given ones, to choose from. `gap`: the object stands outside (a
         relative pronoun). `form`: "statement", "question", "order" or "infinitive". `fronting`:
         an adverbial may take the front field.
         """
-        clause, negation, rich = Clause(), 0, setting.rich
+        clause, rich = Clause(), setting.rich
         frames = PLAIN + " clause infinitive" * (setting.depth == 0 and rich > 0.25)
         verb = self.pick(verbs or select("verbs", frame=frames))
         if form == "infinitive":
             moment = self.zu_infinitive(clause, verb)
-        elif form == "order":
-            moment = self.imperative(clause, verb)
         else:
-            if not subject:
-                lean, heavy = setting._replace(rich=rich * 0.8), setting.depth == 0
-                subject = self.noun_phrase("nominative", verb.subject, lean, heavy=heavy)
+            lean, heavy = setting._replace(rich=rich * 0.8), setting.depth == 0
+            subject = subject or self.noun_phrase("nominative", verb.subject, lean, heavy=heavy)
             clause["subject"] = subject
             setting = setting._replace(subject=subject.german[0].word)
             if setting.free and form == "statement" and self.chance(0.15):
-                negation = self.new_id()
-            key = self.helper(setting, verb, form)
-            finite = self.complex_verb if key else self.simple_verb
-            moment = finite(clause, verb, setting.time, key, negation, form)
-            if negation:  # a modal has said the English part: cannot, must not
-                said = [] if key not in ("", "haben") else [Token("not", "negation", (negation,))]
-                clause["negation"] = Phrase(said, [Token("nicht", "negation", (negation,))])
-        self.adverbials(clause, verb, setting, moment, negation, fronting)
+                clause.negation = self.new_id()
+            moment = self.finite_verb(clause, verb, setting, form)
+        self.adverbials(clause, verb, setting, moment, fronting)
         if not gap:
-            self.objects(clause, verb, setting, negation)
+            self.objects(clause, verb, setting)
         self.post_field(clause, verb, setting)
         return clause
 
     def helper(self, setting, verb, form) -> str:
         """The auxiliary or modal of a clause, "" for none; in questions one English word."""
         if "perfect" in setting.time:
-            return "haben"
-        if (
-            not setting.free
-            or "unwilled" in verb.adverbials
-            or self.chance(0.4 if setting.rich else 0.7)
-        ):
+            return verb.auxiliary
+        plain = form == "order" or not setting.free or "unwilled" in verb.adverbials
+        if plain or self.chance(0.4 if setting.rich else 0.7):
             return ""
         keys = ("can", "must", "may", "want") if form == "statement" else ("can",)
         return self.pick(keys if setting.time == "past" else (*keys, "will", "will"))
 
-    def simple_verb(self, clause, verb, time, _, negation, form) -> str:
-        """One finite verb, its prefix in the right bracket: ruft ... an. English may need do."""
-        v, person = (self.new_id(),), clause["subject"].person
-        helper, english = [], verb.third if person == "he" else verb.english
-        if negation or (form == "question" and clause["subject"].german[0].word != "wer"):
-            self.auxiliary(clause, "do", time, link=v[0])
-            helper, english = clause["finite"].english, verb.english
+    def finite_verb(self, clause, verb, setting, form) -> str:
+        """Finite verb and right bracket: ruft ... an; kann, hat ... angerufen; but weil er anruft.
+
+        Returns what the clause's adverbs must suit: its tense, or "modal" for what is to come.
+        """
+        v, time, person = (self.new_id(),), setting.time, clause["subject"].person
+        key = self.helper(setting, verb, form)
+        if key:
+            self.auxiliary(clause, key, "past" if time in ("past", "pluperfect") else "present")
+            english, german = verb.english, verb.prefix + verb.german
+            if "perfect" in time:
+                english, german = verb.participle, verb.partizip
+            self.full_verb(clause, english, tokens(german, "verb", v), v)
+            return "modal" if time == "present" else time
+        english = verb.third if person == "he" else verb.english
+        if clause.negation or (form == "question" and clause["subject"].german[0].word != "wer"):
+            self.auxiliary(clause, "do", time, v[0])
+            english = verb.english
         elif time == "past":
             english = verb.past
-        clause["finite"] = Phrase(helper, [Token(verb_form(verb, time, person), "verb", v)])
-        self.full_verb(clause, english, self.prefix(verb, v), v)
-        return time
-
-    def complex_verb(self, clause, verb, time, key, negation, _) -> str:
-        """A modal and an infinitive, or haben or sein and a participle: kann, hat ... angerufen."""
-        v, tense = (self.new_id(),), "past" if time in ("past", "pluperfect") else "present"
-        if key == "haben":
-            self.auxiliary(clause, verb.auxiliary, tense)
-            english, german, moment = verb.participle, verb.partizip, time
-        else:
-            self.auxiliary(clause, key, tense, negation)
-            english, german = verb.english, verb.prefix + verb.german
-            moment = "modal" if tense == "present" else tense
-        self.full_verb(clause, english, [Token(german, "verb", v)], v)
-        return moment
-
-    def prefix(self, verb, ids) -> list[Token]:
-        return [Token(verb.prefix, "particle", ids)] if verb.prefix else []
+        german, prefix = verb_form(verb, time, person), verb.prefix
+        if setting.depth:
+            german, prefix = prefix + german, ""
+        clause["finite"] = Phrase(clause["finite"].english, tokens(german, "verb", v))
+        self.full_verb(clause, english, tokens(prefix, "particle", v), v)
+        return "modal" if form == "order" else time
 
     def zu_infinitive(self, clause, verb) -> str:
         """to invite, einzuladen: zu goes between prefix and verb, in one word with them."""
-        v, to = (self.new_id(),), self.new_id()
-        bracket = [Token("zu", "particle", (to,)), Token(verb.german, "verb", v)]
+        v, to = (self.new_id(),), (self.new_id(),)
+        german = tokens("zu", "particle", to) + tokens(verb.german, "verb", v)
         if verb.prefix:
-            bracket = [Token(verb.prefix + "zu" + verb.german, "verb", (*v, to))]
-        self.full_verb(clause, verb.english, bracket, v)
-        clause["verb"].english.insert(0, Token("to", "particle", (to,)))
+            german = tokens(f"{verb.prefix}zu{verb.german}", "verb", v + to)
+        clause["finite"] = Phrase(tokens("to", "particle", to))
+        self.full_verb(clause, verb.english, german, v)
         return ""
 
-    def imperative(self, clause, verb) -> str:
-        """call, ruf ... an: the verb comes first."""
-        v = (self.new_id(),)
-        clause["finite"] = Phrase((), [Token(verb.imperative, "verb", v)])
-        self.full_verb(clause, verb.english, self.prefix(verb, v), v)
-        return "modal"
+    def auxiliary(self, clause, key, tense, verb=0) -> None:
+        """A finite helper, with its not if there is one; `verb`: the id that do is linked to.
 
-    def auxiliary(self, clause, key, tense, negation=0, link=0) -> None:
-        """A finite helper as auxiliaries.tsv writes it: `*` marks an English word that is linked
-        surely to the German one, `!` one linked surely to nicht; others are linked possibly."""
-        person, sign = clause["subject"].person, "negative" if negation else "positive"
-        row = select("auxiliaries", key=key, tense=tense, sign=sign)[0]
-        link = link or self.new_id()
-        kind = "modal" if key in ("can", "must", "may", "want") else "auxiliary"
-        english = []
-        for mark in getattr(row, person).split():
-            sure = (link,) * ("*" in mark) + (negation,) * ("!" in mark)
-            word = mark.lstrip("*!")
-            special = {"not": "negation", "to": "particle"}.get(word, kind)
-            english.append(Token(word, special, sure, () if sure else (link,)))
-        german = getattr(row, {"I": "ich", "he": "er", "they": "wir"}[person])
-        clause["finite"] = Phrase(english, [Token(german, kind, (link,))])
+        In auxiliaries.tsv, 1 is the link of the verb and 2 that of the negation.
+        """
+        person, sign = clause["subject"].person, "negative" if clause.negation else "positive"
+        row = select("auxiliaries", key=key, tense=tense, sign=sign, person=person)[0]
+        ids = {"1": verb or self.new_id(), "2": clause.negation}
+        clause["finite"] = self.fixed(row.english, row.german, ids)
+        if clause.negation:
+            clause["negation"] = Phrase((), tokens("nicht", "negation", (clause.negation,)))
 
     def full_verb(self, clause, english, german, ids) -> None:
         """picks up: verb and particle, both linked to the German verb and its prefix.
@@ -657,131 +585,120 @@ class Grammar:
         An object pronoun stands before a true particle (pick +up: picks him up), but not before
         the preposition of listens to.
         """
-        head = [word for word in english.split() if word[0] != "+"]
-        tokens = [Token(word, "particle" if i else "verb", ids) for i, word in enumerate(head)]
-        clause["verb"] = Phrase(tokens, german)
-        tail = [word[1:] for word in english.split() if word[0] == "+"]
-        clause["particle"] = Phrase([Token(word, "particle", ids) for word in tail])
+        verb, _, particle = english.partition(" +")
+        verb, _, preposition = verb.partition(" ")
+        verbs = tokens(verb, "verb", ids) + tokens(preposition, "particle", ids)
+        clause["verb"] = Phrase(verbs, german)
+        clause["particle"] = Phrase(tokens(particle, "particle", ids))
 
-    def adverbials(self, clause, verb, setting, moment, negation, fronting) -> None:
+    def adverbials(self, clause, verb, setting, moment, fronting) -> None:
         """Time, frequency, place and manner, where the verb and the tense allow them."""
-        rich, tags = setting.rich, verb.adverbials
+        rich, tags = setting.rich, f"{moment} {verb.adverbials}"
+        kinds = ("time", "frequency", "manner")
+        times, often, manners = (select("adverbs", kind=k, goes_with=tags) for k in kinds)
         final = verb.frame in PLAIN and not setting.depth  # not after a clause, nor in one
         slot = "front" if fronting and self.chance(0.3) else "time" * final
-        times = select("adverbs", kind="time", goes_with=moment)
-        often = select("adverbs", kind="frequency", goes_with=moment)
         share = 0.04 + 0.6 * rich + 0.3 * (slot == "front")
         if times and slot and "time" not in self.used and self.chance(share):
-            clause[slot] = self.adverb(self.pick(times))
+            clause[slot] = self.adverb(times)
             self.used.append("time")  # no second one before the next ; or .
-        elif often and rich and setting.free and not negation and self.chance(0.12):
-            place = "frequency" if len(clause["finite"].english) < 2 else "none"  # not: wants to
-            clause[place] = self.adverb(self.pick(often))
+        elif often and rich and setting.free and not clause.negation and self.chance(0.12):
+            adverb = self.adverb(often)
+            if len(clause["finite"].english) < 2:  # not: wants to often
+                clause["frequency"] = adverb
         if "place" in tags and self.chance(0.04 + 0.4 * rich):
             free = fronting and not clause["front"].german and self.chance(0.3)
             clause["front" if free else "place"] = self.place(setting)
-        manners = select("adverbs", kind="manner", goes_with=tags)
-        if manners and rich and not negation and self.chance(0.2):
-            clause["manner"] = self.adverb(self.pick(manners))
+        if manners and rich and not clause.negation and self.chance(0.2):
+            clause["manner"] = self.adverb(manners)
 
-    def objects(self, clause, verb, setting, negation) -> None:
+    def objects(self, clause, verb, setting) -> None:
         """The complements of the verb, by its frame."""
         last = not any(clause[slot].english for slot in ("manner", "place", "time"))
-        definite, both = bool(negation), verb.frame == "dative+accusative"
+        negation, more = clause.negation, {"heavy": last, "definite": bool(clause.negation)}
         if "dative" in verb.frame:
-            whom = "person" if both else verb.object
-            what = self.noun_phrase(
-                "dative", whom, setting, heavy=last and not both, definite=definite
-            )
-            clause["pronoun" if is_pronoun(what) else "dative"] = what
+            behind = {"heavy": False} if "accusative" in verb.frame else {}
+            what = self.noun_phrase("dative", "person", setting, **more | behind)
+            clause["pronoun" if what.is_pronoun() else "dative"] = what
         if "accusative" in verb.frame:
             if clause["pronoun"].german:  # not "gives her bread", which could be hers
-                negation, definite = 0, True
-            more = {"heavy": last, "negation": negation, "definite": definite}
-            what = self.noun_phrase("accusative", verb.object, setting, **more)
-            if what.negated:
-                clause["negation"] = Phrase(clause["negation"].english)
+                negation, more["definite"] = 0, True
+            what = self.noun_phrase("accusative", verb.object, setting, negation=negation, **more)
+            if negation in what.german[0].sure:  # kein has said nicht
+                clause["negation"] = NOTHING
             slot = "accusative" if what.definite else "indefinite"
-            clause["pronoun" if is_pronoun(what) else slot] = what
-        if verb.frame == "preposition":
+            clause["pronoun" if what.is_pronoun() else slot] = what
+        elif verb.preposition:
             english, german, case = governed(verb)
-            what = self.noun_phrase(case, verb.object, setting, heavy=last, definite=definite)
+            if verb.object == "town":
+                what = self.name("town")
+            elif verb.frame == "goal":
+                what = self.full_phrase(case, self.pick_noun(verb.object), setting.within(0.6))
+            else:
+                what = self.noun_phrase(case, verb.object, setting, **more)
             clause["complement"] = self.prepositional(english, german, what)
-        elif verb.frame == "goal":
-            clause["complement"] = self.goal(verb, setting)
 
     def post_field(self, clause, verb, setting) -> None:
         """What follows the right bracket: a dass-clause, an infinitive with zu or um ... zu."""
-        purpose = "purpose" in verb.adverbials and not clause["negation"].german
+        purpose = "purpose" in verb.adverbials and not clause.negation and not setting.depth
         if verb.frame == "clause":
             times = {"past": ("past", "past", "pluperfect"), "pluperfect": ("past",)}
             time = self.pick(times.get(setting.time, ("present", "perfect", "past")))
-            that = self.words("that", "dass", "conjunction")
             below = self.clause(setting.inner(time))
-            clause["post"] = self.enclosed(that, below, that.english[0])
+            clause["post"] = self.enclosed(below, self.words("that", "dass", "conjunction"))
         elif verb.frame == "infinitive":
-            clause["post"] = self.infinitive(setting, Phrase())
-        elif purpose and not setting.depth and self.chance(setting.rich / 2):
-            order = self.new_id()
-            opening = Phrase(
-                [Token(word, "conjunction", (), (order,)) for word in ("in", "order")],
-                [Token("um", "conjunction", (), (order,))],
-            )
-            clause["post"] = self.infinitive(setting, opening)
+            clause["post"] = self.infinitive(setting, "aim", NOTHING)
+        elif purpose and self.chance(setting.rich / 2):
+            um = self.fixed("in/conjunction//1 order/conjunction//1", "um/conjunction//1")
+            clause["post"] = self.infinitive(setting, "plan", um)
 
-    def infinitive(self, setting, opening) -> Phrase:
+    def infinitive(self, setting, what, opening) -> Phrase:
         """, den Hund zu suchen, to look for the dog; , um ... zu, in order to."""
-        inner = setting.inner(subject=setting.subject)
-        verbs = select("verbs", adverbials="plan" if opening.german else "aim")
-        clause = self.clause(inner, verbs=verbs, form="infinitive")
-        return self.enclosed(opening, clause, clause["verb"].english[0])
+        verbs = select("verbs", adverbials=what)
+        clause = self.clause(setting.inner(subject=setting.subject), verbs, form="infinitive")
+        return self.enclosed(clause, opening)
 
     def copula(self, setting) -> Clause:
         """der Hund ist müde, the dog is tired: an adjective of state, without an ending."""
-        clause = Clause()
-        classes = self.pick(("person", "person", "animal"))
-        bare = setting._replace(rich=0.0)
-        clause["subject"] = subject = self.noun_phrase("nominative", classes, bare)
-        self.auxiliary(clause, "be", "past" if setting.time == "past" else "present")
+        clause, classes = Clause(), self.pick(("person", "person", "animal"))
+        clause["subject"] = self.noun_phrase("nominative", classes, setting._replace(rich=0.0))
         if setting.free and self.chance(0.15):
-            clause["negation"] = self.words("not", "nicht", "negation")
-        of = subject.noun.classes if subject.noun else "person"
-        row = self.pick(select("adjectives", classes=of, kind="state"))
-        degree = self.words("very", "sehr", "adverb") if self.chance(0.3) else Phrase()
+            clause.negation = self.new_id()
+        self.auxiliary(clause, "be", "past" if setting.time == "past" else "present")
+        row = self.pick(select("adjectives", classes=clause["subject"].classes, kind="state"))
+        degree = self.words("very", "sehr", "adverb") if self.chance(0.3) else NOTHING
         clause["complement"] = degree + self.words(row.english, row.german, "adjective")
         return clause
 
     # ---------------------------------------------------------------------------- sentences
 
     def subordinate(self, setting) -> tuple:
-        """A conjunction that fits the main clause's time, as row and phrase, and a clause."""
+        """A clause whose conjunction fits the main clause's time, and the conjunction's row."""
         row = self.pick(select("conjunctions", times=setting.time))
-        time = "pluperfect" if row.english == "after" else setting.time
-        inner = setting.inner(time="present" if time == "perfect" else time, free=row.free == "yes")
-        copula = row.german not in ("bevor", "nachdem") and self.chance(0.12)
+        time = row.tense or ("present" if setting.time == "perfect" else setting.time)
+        inner = setting.inner(time, free=row.free == "yes")
+        copula = row.state == "yes" and self.chance(0.12)
         clause = self.copula(inner) if copula else self.clause(inner)
-        return row, self.words(row.english, row.german, "conjunction"), clause
+        clause["opening"] = self.words(row.english, row.german, "conjunction")
+        return clause, row
 
     def main_clause(self, setting, front=NOTHING) -> Phrase:
         """A main clause, perhaps with a subordinate clause in its front field or after it."""
-        draw = self.random()
-        if front is NOTHING and draw < 0.3 * setting.rich:
-            _, opening, below = self.subordinate(setting)
-            front = opening + Phrase(below.english(), below.german("last"))
-            front = front + self.mark(",")
+        draw, share = self.random(), 0.3 * setting.rich
+        if front is NOTHING and draw < share:
+            front = self.subordinate(setting)[0].read("last") + self.mark(",")
         plain = setting.time != "perfect" and self.chance(0.07)
         clause = self.copula(setting) if plain else self.clause(setting, fronting=front is NOTHING)
-        if front is not NOTHING:
-            clause["front"] = front
-        phrase = Phrase(clause.english(), clause.german("second"))
-        if draw > 1 - 0.3 * setting.rich and not clause["post"].german:
-            phrase = phrase + self.trailing(setting)
+        clause["front"] += front
+        phrase = clause.read("second")
+        if draw > 1 - share and not clause["post"].german:
+            phrase += self.trailing(setting)
         return phrase
 
     def trailing(self, setting) -> Phrase:
         """, weil er müde war, because he was tired; before although English too has a comma."""
-        row, opening, clause = self.subordinate(setting)
-        return self.enclosed(opening, clause, opening.english[0], both=row.comma == "yes")
+        clause, row = self.subordinate(setting)
+        return self.enclosed(clause, both=row.comma == "yes")
 
     def joined(self, left, setting) -> Phrase:
         """One more main clause: , and (und); , but (, aber); , so (, deshalb, inverting); or ;"""
@@ -794,70 +711,59 @@ class Grammar:
                 left.german[-1] = left.german[-1]._replace(sure=comma.sure)
             return left + Phrase([comma]) + link + self.main_clause(setting)
         if draw > 0.75:
-            setting, self.used = setting._replace(time=self.time()), []
+            setting, self.used = setting._replace(time=self.pick(TIMES)), []
             return left + self.mark(";") + self.main_clause(setting)
-        comma = self.mark(",")
+        left += self.mark(",")
         if draw < 0.65:
-            link = self.words("but", "aber", "conjunction")
-            return left + comma + link + self.main_clause(setting)
-        front = self.words("so", "deshalb", "conjunction", "adverb")
-        return left + comma + self.main_clause(setting, front)
-
-    def time(self) -> str:
-        return self.pick(("past", "past", "past", "present", "present", "perfect", "perfect"))
+            return left + self.words("but", "aber", "conjunction") + self.main_clause(setting)
+        return left + self.main_clause(setting, self.fixed("so/conjunction/1", "deshalb/adverb/1"))
 
     def statement(self, length: int) -> Phrase:
         """Main clauses until about `length` words are said, and a full stop."""
-        time, phrase = self.time(), NOTHING
-        while True:
-            room = length - len(phrase.german) - 1
-            if phrase is not NOTHING and room < 5:
-                return phrase + self.mark(".")
+        time, phrase, room = self.pick(TIMES), NOTHING, length - 1
+        while room > 4 or phrase is NOTHING:
             clauses = max(1, round(room / (14 + 14 * self.random())))
-            setting = Setting(time, richness(room / clauses))
-            first = phrase is NOTHING
+            setting, first = Setting(time, richness(room / clauses)), phrase is NOTHING
             phrase = self.main_clause(setting) if first else self.joined(phrase, setting)
+            room = length - len(phrase.german) - 1
+        return phrase + self.mark(".")
 
     def question(self, rich: float) -> Phrase:
         """Verb first, or a wh-word in the front field: wer, was, wen, wem, warum, wo, wann."""
-        setting, draw, order = Setting(self.time(), rich), self.random(), "second"
+        setting, draw, order = Setting(self.pick(TIMES), rich), self.random(), "second"
         if draw < 0.15:
             who = self.words("who", "wer", "pronoun")
-            clause, front = self.clause(setting, subject=who, form="question"), NOTHING
-        elif draw < 0.4:
-            things = self.chance(0.5)
-            classes = "text luggage small drink food" if things else "person"
-            frames = "accusative" if things else "accusative dative"
-            verb = self.pick(select("verbs", object=classes, frame=frames))
-            german = {"accusative": "was" if things else "wen", "dative": "wem"}[verb.frame]
-            clause = self.clause(setting, verbs=(verb,), gap=True, form="question")
-            front = self.words("what" if things else "whom", german, "pronoun")
+            return self.clause(setting, subject=who, form="question").read(order) + self.mark("?")
+        if draw < 0.4:  # wer and was decline like der and das
+            row = self.pick(select("questions", gender="m n"))
+            verb = self.pick(select("verbs", object=row.classes, frame="accusative dative"))
+            clause = self.clause(setting, (verb,), form="question", gap=True)
+            front = self.words(
+                row.english, row.german + ending("der", verb.frame, row.gender), "pronoun"
+            )
         else:
-            clause, asked = self.clause(setting, form="question"), [("why", "warum")]
-            if setting.time == "past" and not clause["time"].german:
-                asked.append(("when", "wann"))
-            if not clause["place"].german and not clause["complement"].german:
-                asked.append(("where", "wo"))
-            front = self.words(*self.pick(asked), "adverb")
+            clause = self.clause(setting, form="question")
+            rows = select("questions", times=setting.time)
+            rows = [row for row in rows if not any(clause[s].german for s in row.without.split())]
+            row = self.pick(rows)
+            front = self.words(row.english, row.german, "adverb")
             if clause["post"].german or self.chance(0.4):
                 front, order = NOTHING, "first"
         clause["front"] = front
-        phrase = Phrase(clause.english(question=draw > 0.15), clause.german(order))
-        return phrase + self.mark("?")
+        return clause.read(order, "question") + self.mark("?")
 
     def order(self, rich: float) -> Phrase:
         """Anna , ruf ... an !: an order to one friend."""
-        setting = Setting("present", rich, subject="du")
         verbs = [verb for verb in select("verbs", frame=PLAIN) if verb.imperative]
-        clause = self.clause(setting, verbs=verbs, form="order")
-        opening, draw = Phrase(), self.random()
+        setting, you = Setting("present", rich), self.words("you", "du", "pronoun", "you")
+        clause = self.clause(setting, verbs, you, form="order")
+        phrase, draw = clause.read("order", "order"), self.random()
         if draw < 0.35:
-            opening = self.name() + self.mark(",")
+            phrase = self.name() + self.mark(",") + phrase
         elif draw < 0.6:
-            opening = self.words("please", "bitte", "adverb")
-        phrase = opening + Phrase(clause.english(), clause.german("first"))
+            phrase = self.words("please", "bitte", "adverb") + phrase
         if not clause["post"].german and self.chance(0.3 * rich):
-            phrase = phrase + self.trailing(setting._replace(subject=""))
+            phrase += self.trailing(setting)
         return phrase + self.mark("!")
 
 
@@ -867,16 +773,6 @@ class Grammar:
 def richness(length: float) -> float:
     """How rich a clause of about that many words is."""
     return min(1.2, max(0.0, (length - 6) / 11))
-
-
-def governed(verb) -> list[str]:
-    """English and German preposition and the German case: ["for", "auf", "accusative"]."""
-    return verb.preposition.replace("=", "+").split("+")
-
-
-def is_pronoun(phrase: Phrase) -> bool:
-    """Whether it moves to the head of the middle field."""
-    return [token.kind for token in phrase.german] == ["pronoun"]
 
 
 def articles(tokens: list[Token]) -> list[Token]:
@@ -894,24 +790,23 @@ def commas(tokens: list[Token]) -> list[Token]:
         if kept and kept[-1].word == "," and token.word in (",", ".", "?", "!", ";"):
             last = kept.pop()
             if token.word == ",":
-                ids = last.sure + token.sure, last.possible + token.possible
-                token = Token(",", "punctuation", *ids)
+                sure, possible = last.sure + token.sure, last.possible + token.possible
+                token = Token(",", token.kind, sure, possible)
         kept.append(token)
     return kept
 
 
 def linked(german: list[Token], english: list[Token]) -> Sample:
     """Turn shared ids into links: sure if both tokens hold the id surely, else possible."""
-    holders: dict[int, list] = {}
+    holders, sure, possible = defaultdict(list), set(), set()
     for i, token in enumerate(german):
         for key in token.sure + token.possible:
-            holders.setdefault(key, []).append((i, key in token.sure))
-    sure, possible = set(), set()
+            holders[key].append(i)
     for j, token in enumerate(english):
         for key in token.sure + token.possible:
-            for i, certain in holders.get(key, ()):
+            for i in holders[key]:
                 possible.add((i, j))
-                if certain and key in token.sure:
+                if key in token.sure and key in german[i].sure:
                     sure.add((i, j))
     words, kinds = ([tuple(t[n] for t in side) for side in (german, english)] for n in (0, 1))
     return Sample(*words, frozenset(sure), frozenset(possible), *kinds)
@@ -919,9 +814,7 @@ def linked(german: list[Token], english: list[Token]) -> Sample:
 
 def written(words: tuple[str, ...]) -> str:
     """Words as a sentence is written: a capital first, no space before a mark or an 's."""
-    text = " ".join(words)
-    for mark in (",", ".", ";", "?", "!", "'s"):
-        text = text.replace(f" {mark}", mark)
+    text = re.sub(r" ([,.;?!]|'s)", r"\1", " ".join(words))
     return text[0].upper() + text[1:]
 
 
@@ -941,8 +834,7 @@ def fill(grammar: Grammar, quota: dict[int, int], side: int, seen: set) -> list[
     No sentence in `seen` comes again, on either side; those drawn are added to it. Raises
     ValueError with the lengths that the grammar has no more sentences for.
     """
-    left = {length: count for length, count in quota.items() if count > 0}
-    samples, misses = [], 0
+    left, samples, misses = +Counter(quota), [], 0
     while left:
         lengths = list(left)
         aim = max(grammar.pick(lengths), grammar.pick(lengths), key=left.get)
