@@ -22,6 +22,7 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -180,8 +181,12 @@ def children_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def execute(path: Path) -> Outcome:
-    """Run one chapter in a kernel of its own, and store it if every cell passed."""
+def execute(path: Path, for_others: bool) -> Outcome:
+    """Run one chapter in a kernel of its own, and store it if every cell passed.
+
+    What is stored `for_others` must not name folders of this machine; a copy that only its maker
+    reads may, as when a cell says in which folder it found no data.
+    """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellControlSignal, CellExecutionError, DeadKernelError
 
@@ -221,7 +226,7 @@ def execute(path: Path) -> Outcome:
     try:
         client.execute(env=os.environ | {"PYTHONPATH": str(ROOT / "src")})
         said = tidy(notebook)
-        failure = machine_path(notebook)
+        failure = machine_path(notebook) if for_others else None
     except (CellExecutionError, CellControlSignal, DeadKernelError) as error:
         failure = f"cell {current + 1} failed\n\n{error}"
     bar.close()
@@ -266,7 +271,7 @@ def main() -> int:
     context = multiprocessing.get_context("spawn")
     shared = (context.RLock(), context.Value("i", 0))
     with ProcessPoolExecutor(options.jobs, context, start_worker, shared) as pool:
-        outcomes = list(pool.map(execute, paths))
+        outcomes = list(pool.map(partial(execute, for_others=options.in_place), paths))
 
     for outcome in outcomes:
         for text in outcome.said:
