@@ -10,8 +10,11 @@ STAMP = $(VENV)/.installed
 # One thread a process: two chapters run at a time, and the numbers stay the same on any machine.
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
+# Linux: keep freed memory instead of giving it back to the system at every step, which costs time.
+export MALLOC_MMAP_THRESHOLD_ = 1000000000
+export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html notebooks test install lint unit nbval strict format clean
+.PHONY: help book html notebooks record test install lint unit nbval strict format clean
 .NOTPARALLEL:
 
 help:
@@ -19,6 +22,7 @@ help:
 	@echo "make html       build the book from the stored outputs, without executing"
 	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
+	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
 	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly"
 	@echo "                (its parts: make lint, unit, nbval, strict)"
 	@echo "make format     let ruff format the code and mend what it can"
@@ -41,6 +45,9 @@ html: $(STAMP)
 
 notebooks: $(STAMP)
 	$(BIN)/python tools/notebooks.py --jobs $(JOBS) --in-place $(CHAPTERS)
+
+record: $(STAMP)
+	$(BIN)/python -m attnmt.runs $(RUNS)
 
 test: lint unit nbval strict
 	@echo "All passed."
