@@ -1,11 +1,15 @@
-"""What several test files share: a corpus of a made-up language, and models over it."""
+"""What several test files share: a corpus of a made-up language, and the whole family of models."""
 
 import random
 
 import pytest
 import torch
 
-from attnmt import Corpus, Pair, rnnsearch
+from attnmt import Corpus, Pair, Translator
+from attnmt.attention import SCORES, WINDOWS, Attention
+from attnmt.decoder import BahdanauDecoder
+from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory
+from attnmt.model import luong, rnnencdec, rnnsearch, sutskever
 
 torch.set_num_threads(1)
 
@@ -32,11 +36,84 @@ def corpus() -> Corpus:
     return made_up_corpus()
 
 
-@pytest.fixture
-def sharp(corpus):
-    """An untrained RNNsearch in double precision, its weights enlarged so that it is decided."""
-    model = rnnsearch(corpus, hidden=12, seed=3).double().eval().requires_grad_(False)
+def sharpened(model: Translator) -> Translator:
+    """Untrained weights are small, and every output much alike. Enlarge them: it is decided."""
+    model = model.double().eval()
     with torch.no_grad():
         for weights in model.parameters():
             weights.mul_(3)
     return model
+
+
+@pytest.fixture
+def sharp(corpus):
+    """An untrained RNNsearch in double precision, its weights enlarged so that it is decided."""
+    return sharpened(rnnsearch(corpus, hidden=12, seed=3)).requires_grad_(False)
+
+
+# ------------------------------------------------------------------------------------ the family
+
+# Any score with any window, but a location score speaks of the whole sentence.
+ATTENTIONS = [(s, w) for s in SCORES for w in WINDOWS if s != "location" or w == "global"]
+
+
+def make_attention(score, window, query, annotation, D=1, max_length=50) -> Attention:
+    """An attention by its two names, always with the same weights."""
+    torch.manual_seed(3)
+    return Attention(SCORES[score](query, annotation, max_length), WINDOWS[window](query, D))
+
+
+def make_memory(lengths, S, d, seed=1) -> Memory:
+    """Annotations drawn at random, on padding too, where they must not matter."""
+    torch.manual_seed(seed)
+    annotations = torch.randn(len(lengths), S, d, dtype=torch.double)
+    lengths = torch.tensor(lengths)
+    return Memory(annotations, torch.arange(S) < lengths[:, None], lengths)
+
+
+def bahdanau(corpus, score, window, hidden=8) -> Translator:
+    """Bahdanau's decoder with any score and window, put together by hand.
+
+    A dot product needs annotations of the state's size: those of a forward encoder.
+    """
+    torch.manual_seed(3)
+    encode = ForwardGRU if score in ("dot", "scaled-dot") else BidirectionalGRU
+    encoder = encode(len(corpus.source_vocabulary), 6, hidden)
+    d = encoder.annotation_size
+    attention = make_attention(score, window, hidden, d, D=2)
+    decoder = BahdanauDecoder(len(corpus.target_vocabulary), 6, hidden, attention, d, maxout=5)
+    return Translator(encoder, decoder, corpus)
+
+
+def _family():
+    """Every constructor, every score x window x decoder, and the options of the rest."""
+    size = {"hidden": 8, "embedding": 6, "seed": 3}
+    found = {
+        "rnnencdec": lambda corpus: rnnencdec(corpus, **size),
+        "rnnencdec previous": lambda corpus: rnnencdec(corpus, output_state="previous", **size),
+        "rnnsearch": lambda corpus: rnnsearch(corpus, **size),
+        "rnnsearch current": lambda corpus: rnnsearch(corpus, output_state="current", **size),
+        "sutskever": lambda corpus: sutskever(corpus, **size),
+        "sutskever forwards layers": lambda corpus: sutskever(
+            corpus, reverse=False, layers=2, **size
+        ),
+    }
+
+    def add(score, window, *options):
+        chosen = dict.fromkeys(options, True) | ({"layers": 2} if "layers" in options else {})
+        found[" ".join(["luong", score, window, *options])] = lambda corpus: luong(
+            corpus, score, window, D=2, max_length=9, **chosen, **size
+        )
+
+    for kind in ATTENTIONS:
+        found[" ".join(["bahdanau", *kind])] = lambda corpus, kind=kind: bahdanau(corpus, *kind)
+        add(*kind)
+        add(*kind, "feeding")
+    for kind in [("dot", "global"), ("general", "local-m"), ("concat", "local-p")]:
+        for option in ("bidirectional", "reverse", "layers"):
+            add(*kind, option)
+        add(*kind, "bidirectional", "reverse", "layers", "feeding")
+    return found
+
+
+FAMILY = _family()

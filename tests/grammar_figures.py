@@ -7,7 +7,7 @@ import time
 from collections import Counter
 
 from attnmt import alignment_error_rate, grammar_corpus
-from attnmt.grammar import Grammar, linked, names
+from attnmt_grammar import Grammar, linked, names
 
 
 def reordering(pairs):

@@ -14,7 +14,7 @@ import itertools
 from functools import cache
 from pathlib import Path
 
-LEXICON = Path(__file__).parents[1] / "src" / "attnmt" / "lexicon"
+LEXICON = Path(__file__).parents[1] / "src" / "attnmt_grammar" / "lexicon"
 STOPS = (".", "?", "!", ";")
 
 

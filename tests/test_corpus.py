@@ -207,7 +207,7 @@ def test_a_cache_path_that_cannot_be_a_folder(shelf, tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_cache_that_cannot_be_written(shelf, tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(DataUnavailable, match="cannot be written"):
+    with pytest.raises(DataUnavailable, match="cannot be a folder to write in"):
         multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
 
 

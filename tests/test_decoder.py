@@ -1,106 +1,203 @@
 """decoder.py: one step is the paper's equations, and the loop only repeats it."""
 
-import math
-
+import by_hand
 import pytest
 import torch
+from conftest import ATTENTIONS, make_attention, make_memory
+from torch.func import functional_call
 
-from attnmt.attention import Additive, Attention, Global
-from attnmt.decoder import BahdanauDecoder, BahdanauState, Decoder
+from attnmt.attention import FixedContext
+from attnmt.decoder import (
+    BahdanauDecoder,
+    BahdanauState,
+    Decoder,
+    LSTMState,
+    LuongDecoder,
+    SutskeverDecoder,
+)
 from attnmt.encoder import Memory
 
-B, S, T, N, M, A, L, V = 2, 4, 3, 3, 2, 5, 2, 9
+B, S, T, N, M, L, V = 2, 4, 6, 3, 2, 2, 9  # T goes past the end of both sentences
+A = 5  # numbers in an annotation, but as many as in a state for a dot product
 LENGTHS = [4, 2]
+TARGET_IN = torch.tensor([[2, 5, 7, 5, 6, 4], [2, 8, 4, 7, 4, 5]])
 
 
-def bahdanau(output_state: str = "previous") -> BahdanauDecoder:
+def size_for(kind):
+    return N if kind and kind[0] in ("dot", "scaled-dot") else A
+
+
+def bahdanau(kind=("additive", "global"), output_state="previous"):
     torch.manual_seed(0)
-    attention = Attention(Additive(N, A, hidden=4), Global())
-    return BahdanauDecoder(V, M, N, attention, A, L, output_state).double()
+    d = size_for(kind)
+    attention = make_attention(*kind, N, d) if kind else FixedContext()
+    return BahdanauDecoder(V, M, N, attention, d, L, output_state).double()
+
+
+def luong(kind=("general", "global"), feeding=False, layers=2):
+    torch.manual_seed(0)
+    d = size_for(kind)
+    return LuongDecoder(V, M, N, make_attention(*kind, N, d), d, layers, feeding=feeding).double()
+
+
+def sutskever(layers=2):
+    torch.manual_seed(0)
+    return SutskeverDecoder(V, M, N, layers).double()
+
+
+def memory_for(kind=None):
+    return make_memory(LENGTHS, S, size_for(kind))
 
 
 @pytest.fixture
 def memory():
-    torch.manual_seed(1)
-    lengths = torch.tensor(LENGTHS)
-    return Memory(
-        torch.randn(B, S, A, dtype=torch.double), torch.arange(S) < lengths[:, None], lengths
-    )
+    return memory_for()
+
+
+def last_states(layers=None):
+    """What an encoder leaves: of a GRU one state, of an LSTM each layer's state and cell."""
+    torch.manual_seed(2)
+    if layers is None:
+        return torch.randn(B, N, dtype=torch.double)
+    return torch.randn(2, layers, B, N, dtype=torch.double).unbind(0)
 
 
 @pytest.fixture
 def final():
-    torch.manual_seed(2)
-    return torch.randn(B, N, dtype=torch.double)
+    return last_states()
 
 
-def sigma(x):
-    return 1 / (1 + math.exp(-x))
+# -------------------------------------------------------------------------- the papers' equations
 
 
-def dot(matrix, vector):
-    matrix = matrix.tolist() if isinstance(matrix, torch.Tensor) else matrix
-    return [sum(float(w) * x for w, x in zip(row, vector, strict=True)) for row in matrix]
-
-
-def rnnsearch_by_hand(decoder, words, h, final):
-    """Appendix A of Bahdanau et al. 2015 in plain loops, for one sentence.
-
-    Takes y_{i-1} for each i, the annotations h_j as lists, and h_1(backward). Returns p(y_i | ...)
-    and alpha_i for each i.
-    """
-    E = decoder.embedding.weight.tolist()
-    W_z, W_r, W = (block.tolist() for block in decoder.W_gates.weight.chunk(3))
-    b_z, b_r, b = (block.tolist() for block in decoder.W_gates.bias.chunk(3))
-    C_z, C_r, C = (block.tolist() for block in decoder.C_gates.weight.chunk(3))
-    U_z, U_r = (block.tolist() for block in decoder.U_zr.weight.chunk(2))
-    U = decoder.U.weight.tolist()
-    U_o, V_o, C_o = (block.tolist() for block in decoder.maxout.weight.split([N, M, A], dim=1))
-    b_o = decoder.maxout.bias.tolist()
-    W_a, U_a = decoder.attention.score.W_a.weight, decoder.attention.score.U_a.weight
-    v_a = decoder.attention.score.v_a.weight[0].tolist()
-
-    s = [
-        math.tanh(x + b) for x, b in zip(dot(decoder.W_s.weight, final), decoder.W_s.bias.tolist())
-    ]
-    distributions, alphas = [], []
-    for y in words:
-        e = []
-        for h_j in h:
-            inner = zip(dot(W_a, s), dot(U_a, h_j), strict=True)
-            e.append(sum(v * math.tanh(p + q) for v, (p, q) in zip(v_a, inner, strict=True)))
-        alpha = [math.exp(x) / sum(math.exp(y) for y in e) for x in e]
-        c = [sum(a * h_j[k] for a, h_j in zip(alpha, h, strict=True)) for k in range(A)]
-        Ey = E[y]
-        z = [sigma(sum(x)) for x in zip(dot(W_z, Ey), dot(U_z, s), dot(C_z, c), b_z)]
-        r = [sigma(sum(x)) for x in zip(dot(W_r, Ey), dot(U_r, s), dot(C_r, c), b_r)]
-        rs = [r_k * s_k for r_k, s_k in zip(r, s)]
-        s_tilde = [math.tanh(sum(x)) for x in zip(dot(W, Ey), dot(U, rs), dot(C, c), b)]
-        s_new = [(1 - z_k) * s_k + z_k * t_k for z_k, s_k, t_k in zip(z, s, s_tilde)]
-        s_out = s if decoder.output_state == "previous" else s_new
-        t_tilde = [sum(x) for x in zip(dot(U_o, s_out), dot(V_o, Ey), dot(C_o, c), b_o)]
-        t = [max(t_tilde[2 * k], t_tilde[2 * k + 1]) for k in range(L)]
-        energies = [x + b for x, b in zip(dot(decoder.W_o.weight, t), decoder.W_o.bias.tolist())]
-        total = sum(math.exp(x) for x in energies)
-        distributions.append([math.exp(x) / total for x in energies])
-        alphas.append(alpha)
-        s = s_new
-    return distributions, alphas
+def check_by_hand(decoder, memory, final, run):
+    """p(y | ...) and the weights of each sentence and step, against plain lists."""
+    with torch.no_grad():
+        features, align = decoder(TARGET_IN, memory, final)
+        p = decoder.readout(features).softmax(-1)
+    for b in range(B):
+        p_hand, align_hand = run(b, TARGET_IN[b].tolist(), memory.annotations[b, : LENGTHS[b]])
+        for t in range(T):
+            assert p[b, t].tolist() == pytest.approx(p_hand[t], abs=1e-12)
+            if align is not None:
+                assert align[b, t, : LENGTHS[b]].tolist() == pytest.approx(align_hand[t], abs=1e-12)
+    return align
 
 
 @pytest.mark.parametrize("output_state", ["previous", "current"])
-def test_bahdanaus_decoder_is_the_papers_by_hand(memory, final, output_state):
-    decoder = bahdanau(output_state)
-    target_in = torch.tensor([[2, 5, 7], [2, 8, 4]])
-    features, align = decoder(target_in, memory, final)
-    p = decoder.readout(features).softmax(-1)
-    for b in range(B):
-        h = memory.annotations[b, : LENGTHS[b]].tolist()
-        words = target_in[b].tolist()
-        p_hand, alpha_hand = rnnsearch_by_hand(decoder, words, h, final[b].tolist())
-        for i in range(T):
-            assert p[b, i].tolist() == pytest.approx(p_hand[i], abs=1e-12)
-            assert align[b, i, : LENGTHS[b]].tolist() == pytest.approx(alpha_hand[i], abs=1e-12)
+@pytest.mark.parametrize("kind", ATTENTIONS, ids=" ".join)
+def test_bahdanaus_decoder_is_the_papers_by_hand(kind, output_state, final):
+    decoder = bahdanau(kind, output_state)
+    check_by_hand(
+        decoder,
+        memory_for(kind),
+        final,
+        lambda b, y, h: by_hand.gru_decoder(decoder, kind, y, h.tolist(), final[b].tolist()),
+    )
+
+
+@pytest.mark.parametrize("output_state", ["previous", "current"])
+def test_rnnencdec_reads_h_S_at_every_step_by_hand(output_state, memory, final):
+    decoder = bahdanau(None, output_state)
+    align = check_by_hand(
+        decoder,
+        memory,
+        final,
+        lambda b, y, h: by_hand.gru_decoder(decoder, None, y, h.tolist(), final[b].tolist()),
+    )
+    assert align is None
+
+
+def of_sentence(final, b):
+    """h_0 and c_0 of one sentence, layer by layer, as lists."""
+    return [[layer[b].tolist() for layer in part] for part in final]
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("feeding", [False, True])
+@pytest.mark.parametrize("kind", ATTENTIONS, ids=" ".join)
+def test_luongs_decoder_is_the_papers_by_hand(kind, feeding, layers):
+    """h_t -> a_t -> c_t -> h~_t, and h~_t into the next step where it is fed."""
+    decoder, final = luong(kind, feeding, layers), last_states(layers)
+    check_by_hand(
+        decoder,
+        memory_for(kind),
+        final,
+        lambda b, y, h: by_hand.lstm_decoder(
+            decoder, kind, feeding, y, h.tolist(), of_sentence(final, b)
+        ),
+    )
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_sutskevers_decoder_is_the_papers_by_hand(layers, memory):
+    decoder, final = sutskever(layers), last_states(layers)
+    align = check_by_hand(
+        decoder,
+        memory,
+        final,
+        lambda b, y, h: by_hand.lstm_decoder(
+            decoder, None, False, y, h.tolist(), of_sentence(final, b)
+        ),
+    )
+    assert align is None
+
+
+# ------------------------------------------------------------------------- who depends on what
+
+
+def influence(decoder, memory, final):
+    """Which annotations (B, S) the outputs depend on, by their gradients."""
+    annotations = memory.annotations.clone().requires_grad_()
+    here = Memory(annotations, memory.mask, memory.lengths)
+    features, _ = decoder(TARGET_IN, here, final)
+    summed = decoder.readout(features).square().sum()
+    (grad,) = torch.autograd.grad(summed, annotations, allow_unused=True)
+    return torch.zeros(B, S, dtype=bool) if grad is None else (grad != 0).any(-1)
+
+
+def test_rnnencdec_depends_on_the_last_real_state_alone(memory, final):
+    assert influence(bahdanau(None), memory, final).tolist() == [
+        [False, False, False, True],
+        [False, True, False, False],
+    ]
+
+
+def test_sutskevers_decoder_depends_on_no_annotation(memory):
+    assert not influence(sutskever(), memory, last_states(2)).any()
+
+
+def test_attention_depends_on_every_real_annotation(memory, final):
+    assert torch.equal(influence(bahdanau(), memory, final), memory.mask)
+    assert torch.equal(influence(luong(), memory, last_states(2)), memory.mask)
+
+
+def test_luong_asks_with_the_new_state(memory):
+    """He recurs, then attends with h_t: the first alignment depends on the first word read."""
+    decoder = luong()
+    prepared, state = decoder.start(memory, last_states(2))
+    (_, align_1, _), (_, align_2, _) = (
+        decoder.step(decoder.embedding(torch.tensor([y, y])), state, prepared) for y in (2, 6)
+    )
+    assert not torch.allclose(align_1, align_2)
+
+
+@pytest.mark.parametrize("feeding", [False, True])
+def test_only_input_feeding_tells_the_next_step_where_it_looked(feeding, memory):
+    """h~_{t-1} carries c_{t-1}: other annotations at step 1 change the states after step 2."""
+    decoder = luong(feeding=feeding)
+    other = make_memory(LENGTHS, S, A, seed=9)
+    after = []
+    for looked_at in (memory, other):
+        prepared, state = decoder.start(looked_at, last_states(2))
+        assert (state.h_tilde is not None) == feeding
+        assert not feeding or (state.h_tilde == 0).all()  # h~_0
+        for y in (2, 5):
+            _, _, state = decoder.step(decoder.embedding(torch.tensor([y, y])), state, prepared)
+        after.append(state.h)
+    assert torch.equal(*after) != feeding
+    width = M + N if feeding else M  # the first layer's input is wider by h~
+    assert decoder.rnn.weight_ih_l0.shape == (4 * N, width)
 
 
 def test_the_first_query_is_the_first_state_not_the_new_one(memory, final):
@@ -115,11 +212,10 @@ def test_the_first_query_is_the_first_state_not_the_new_one(memory, final):
 
 def test_the_loop_only_repeats_the_step(memory, final):
     decoder = bahdanau()
-    target_in = torch.tensor([[2, 5, 7], [2, 8, 4]])
-    features, align = decoder(target_in, memory, final)
+    features, align = decoder(TARGET_IN, memory, final)
     prepared, state = decoder.start(memory, final)
     for t in range(T):
-        feature, weights, state = decoder.step(decoder.embedding(target_in[:, t]), state, prepared)
+        feature, weights, state = decoder.step(decoder.embedding(TARGET_IN[:, t]), state, prepared)
         torch.testing.assert_close(features[:, t], feature, rtol=0, atol=0)
         torch.testing.assert_close(align[:, t], weights, rtol=0, atol=0)
     assert state.time == T
@@ -136,18 +232,6 @@ def test_a_step_leaves_the_state_it_was_given_alone(memory, final):
     torch.testing.assert_close(first[0], again[0], rtol=0, atol=0)
 
 
-def test_selected_rows_go_on_as_they_would_have(memory, final):
-    """What a beam does: repeat and reorder hypotheses."""
-    decoder = bahdanau()
-    prepared, state = decoder.start(memory, final)
-    rows = torch.tensor([1, 0, 1])
-    y = torch.tensor([3, 4])
-    features, align, _ = decoder.step(decoder.embedding(y), state, prepared)
-    taken = decoder.step(decoder.embedding(y[rows]), state.select(rows), prepared.select(rows))
-    torch.testing.assert_close(taken[0], features[rows])
-    torch.testing.assert_close(taken[1], align[rows])
-
-
 def test_maxout_takes_the_larger_of_each_two():
     decoder = bahdanau()
     with torch.no_grad():
@@ -158,26 +242,104 @@ def test_maxout_takes_the_larger_of_each_two():
     torch.testing.assert_close(logits, expected)
 
 
-def test_gradients(memory, final):
-    decoder = bahdanau()
-    annotations = memory.annotations.requires_grad_()
+# ------------------------------------------------------------------------------------- gradients
 
-    def run(annotations, final):
+
+class Whole(torch.nn.Module):
+    """All that a decoder does, so that its weights may be replaced in one call."""
+
+    def __init__(self, decoder):
+        super().__init__()
+        self.decoder = decoder
+
+    def forward(self, memory, final):
+        features, align = self.decoder(TARGET_IN[:, :3], memory, final)
+        logits = self.decoder.readout(features)
+        return logits if align is None else (logits, align)
+
+
+def check_gradients(decoder, memory, final):
+    """Of annotations, first state and every parameter, by finite differences."""
+    whole, several = Whole(decoder), isinstance(final, tuple)
+    names, weights = zip(*whole.named_parameters())
+    states = [state.requires_grad_() for state in (final if several else (final,))]
+
+    def run(annotations, *values):
+        first = values[: len(states)] if several else values[0]
         here = Memory(annotations, memory.mask, memory.lengths)
-        features, align = decoder(torch.tensor([[2, 5], [2, 8]]), here, final)
-        return decoder.readout(features), align
+        return functional_call(whole, dict(zip(names, values[len(states) :])), (here, first))
 
-    assert torch.autograd.gradcheck(run, (annotations, final.requires_grad_()))
+    inputs = memory.annotations.requires_grad_(), *states, *weights
+    assert torch.autograd.gradcheck(run, inputs, fast_mode=True)
+
+
+# A local window's edge is a jump, which has no derivative: these p_t, of D = 1, keep off it.
+
+
+@pytest.mark.parametrize("kind", [None, *ATTENTIONS], ids=lambda kind: " ".join(kind or ["fixed"]))
+def test_gradients_of_bahdanaus_decoder(kind, final):
+    check_gradients(bahdanau(kind), memory_for(kind), final)
+
+
+@pytest.mark.parametrize("feeding", [False, True])
+@pytest.mark.parametrize("kind", ATTENTIONS, ids=" ".join)
+def test_gradients_of_luongs_decoder(kind, feeding):
+    check_gradients(luong(kind, feeding), memory_for(kind), last_states(2))
+
+
+def test_gradients_of_sutskevers_decoder(memory):
+    check_gradients(sutskever(), memory, last_states(2))
+
+
+# --------------------------------------------------------------------------------------- dropout
+
+
+def silenced(decoder, between_layers=0.0, elsewhere=0.0):
+    """In training mode, and with a dropout of 1 nothing gets through where it sits."""
+    decoder.rnn.dropout, decoder.dropout = between_layers, elsewhere
+    return decoder.train()
+
+
+def test_dropout_sits_before_the_lstm_between_its_layers_and_before_the_output(memory):
+    """And nowhere else: states pass from step to step unharmed (Zaremba et al. 2014)."""
+    one, other = TARGET_IN, TARGET_IN.flip(1)
+    final = last_states(2)
+    inputs = silenced(luong(), elsewhere=1.0)
+    features, align = inputs(one, memory, final)
+    torch.testing.assert_close((features, align), inputs(other, memory, final))  # no word read
+    assert not torch.allclose(features[:, 0], features[:, 1])  # but the states go on
+    torch.testing.assert_close(inputs.readout(features), inputs.W_s.bias.expand(B, T, V))
+
+    between = silenced(luong(), between_layers=1.0)
+    read = [between.rnn(between.embedding(y), final) for y in (one, other)]
+    torch.testing.assert_close(read[0][0], read[1][0])  # the top layer hears nothing
+    assert not torch.allclose(read[0][1][0][0], read[1][1][0][0])  # the bottom layer does
+
+
+@pytest.mark.parametrize("feeding", [False, True])
+def test_dropout_is_for_training_alone_and_0_is_none(feeding, memory):
+    final, decoder = last_states(2), luong(feeding=feeding)
+    plain = decoder(TARGET_IN, memory, final)
+    torch.testing.assert_close(decoder.train()(TARGET_IN, memory, final), plain, rtol=0, atol=0)
+    decoder.rnn.dropout = decoder.dropout = 0.5
+    one, other = (decoder(TARGET_IN, memory, final)[0] for _ in range(2))
+    assert not torch.allclose(one, other) and not torch.allclose(one, plain[0])
+    decoder.eval()
+    torch.testing.assert_close(decoder(TARGET_IN, memory, final), plain, rtol=0, atol=0)
+    torch.testing.assert_close(decoder.readout(plain[0]), decoder.W_s(plain[0]), rtol=0, atol=0)
+
+
+# ------------------------------------------------------------------------- values and bad input
 
 
 def test_state_is_a_value():
-    state = BahdanauState(torch.zeros(2, N), 0)
-    with pytest.raises(AttributeError):
-        state.time = 1
+    for state in (BahdanauState(torch.zeros(2, N), 0), LSTMState(*last_states(2), None, 0)):
+        with pytest.raises(AttributeError):
+            state.time = 1
 
 
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="output_state must be 'previous' or 'current'"):
-        bahdanau("next")
+        bahdanau(output_state="next")
     with pytest.raises(TypeError, match="abstract"):
         Decoder()

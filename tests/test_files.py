@@ -3,8 +3,10 @@
 import os
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
-from attnmt.files import write_aside
+from attnmt.files import read_tensors, remove_leftovers, write_aside
 
 
 def test_writes_and_replaces(tmp_path):
@@ -30,7 +32,53 @@ def test_a_failure_at_any_moment_leaves_the_old_file_and_no_rest(tmp_path, monke
         raise OSError("disk full")
 
     monkeypatch.setattr(os, broken, fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(
+        OSError, match=rf"{path} could not be written \(disk full\). What was there"
+    ):
         write_aside(path, b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_the_kind_of_an_error_stays(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises((FileExistsError, NotADirectoryError), match="could not be written"):
+        write_aside(tmp_path / "file" / "below", b"new")
+
+
+def test_the_content_is_flushed_to_the_disk_before_the_file_takes_its_name(tmp_path, monkeypatch):
+    path, done = tmp_path / "file", []
+    fsync, replace = os.fsync, os.replace
+
+    def watched_fsync(number):
+        done.append(("fsync", os.fstat(number).st_size, path.exists()))
+        fsync(number)
+
+    def watched_replace(*names):
+        done.append("replace")
+        replace(*names)
+
+    monkeypatch.setattr(os, "fsync", watched_fsync)
+    monkeypatch.setattr(os, "replace", watched_replace)
+    write_aside(path, b"12345")
+    assert done == [("fsync", 5, False), "replace"]
+
+
+def test_leftovers_of_one_file_are_removed_and_no_others(tmp_path):
+    for name in (".a[1].77", ".a[1].78", ".a1.77", ".b.77", "a[1]", "a[1].77"):
+        (tmp_path / name).write_bytes(b"")
+    remove_leftovers(tmp_path / "a[1]")
+    assert sorted(os.listdir(tmp_path)) == [".a1.77", ".b.77", "a[1]", "a[1].77"]
+
+
+def test_tensors_are_read_with_their_metadata(tmp_path):
+    path = tmp_path / "file"
+    save_file({"a": torch.ones(2)}, path, {"format": "mine", "more": "x"})
+    metadata, tensors = read_tensors(path, "mine", "a thing of mine")
+    assert metadata["more"] == "x"
+    assert tensors["a"].tolist() == [1, 1]
+    with pytest.raises(ValueError, match=f"{path} is a safetensors file, but not a thing of yours"):
+        read_tensors(path, "yours", "a thing of yours")
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=f"{path} is damaged, or not a thing of mine"):
+        read_tensors(path, "mine", "a thing of mine")

@@ -1,4 +1,4 @@
-"""grammar.py: every phenomenon on sentences as they come, checked by eyes of their own."""
+"""attnmt_grammar: every phenomenon on sentences as they come, checked by eyes of their own."""
 
 import os
 import subprocess
@@ -9,8 +9,8 @@ import pytest
 import sacremoses
 from grammar_validator import english_faults, german_faults, table
 
-from attnmt import grammar as module
-from attnmt.grammar import Grammar, fill, fresh_names, lexicon, linked, names, quotas, written
+import attnmt_grammar as module
+from attnmt_grammar import Grammar, fill, fresh_names, lexicon, linked, names, quotas, written
 
 COUNT = 20_000
 CHECKSUM = "ab3221e34efa71d8"  # of 300 samples of seed 3; any change of words or rules shows
@@ -531,7 +531,7 @@ def test_a_faulty_lexicon_is_named_with_its_line(tmp_path, monkeypatch):
 def test_hash_seeds_change_nothing(seed):
     code = (
         "import hashlib\n"
-        "from attnmt.grammar import Grammar, fill, quotas\n"
+        "from attnmt_grammar import Grammar, fill, quotas\n"
         "s = fill(Grammar(3), quotas(300, range(4, 41)), 0, set())\n"
         "text = repr([(x.german, x.english, sorted(x.sure), sorted(x.possible)) for x in s])\n"
         "print(hashlib.sha256(text.encode()).hexdigest()[:16])\n"

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from attnmt import grammar_corpus
-from attnmt.grammar import fresh_names, quotas
+from attnmt_grammar import fresh_names, quotas
 
 SMALL = {"train": 1_500, "valid": 100, "test": 200, "long": 60, "names": 60}
 

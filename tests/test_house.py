@@ -16,7 +16,6 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ORDER = [
     "files",
     "vocab",
-    "grammar",
     "corpus",
     "batches",
     "encoder",
@@ -32,6 +31,8 @@ ORDER = [
     "cli",
 ]
 LIMIT = 2_000  # lines of code: no docstrings, comments or blanks
+GRAMMAR = ROOT / "src" / "attnmt_grammar" / "__init__.py"
+GRAMMAR_LIMIT = 600  # the controlled corpus's grammar stands apart: it knows nothing of attention
 
 
 def imports(source: str) -> set[str]:
@@ -99,6 +100,13 @@ def test_modules_import_only_from_those_above(path):
 def test_the_package_stays_small():
     lengths = {path.name: lines_of_code(path.read_text(encoding="utf8")) for path in MODULES}
     assert sum(lengths.values()) < LIMIT, lengths
+
+
+def test_the_grammar_stands_on_its_own_and_stays_small():
+    source = GRAMMAR.read_text(encoding="utf8")
+    assert imports(source) == set()
+    assert "torch" not in source
+    assert lines_of_code(source) < GRAMMAR_LIMIT
 
 
 def test_readme_commands_are_targets():

@@ -4,14 +4,16 @@ import math
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
 
 from attnmt import Pair, alignment_error_rate, bleu, bleu_by_length, greedy, perplexity
 from attnmt.batches import make_batch
-from attnmt.metrics import texts
+from attnmt.metrics import alignment_error_by_class, paired_bootstrap, texts, without_unknown
 
 # ------------------------------------------------------------------------------------ perplexity
 
@@ -128,6 +130,96 @@ def test_bleu_by_length_needs_a_hypothesis_a_pair():
         bleu_by_length([], [pair_of(3, "x")])
 
 
+def test_each_bucket_has_its_interval():
+    pairs = [pair_of(3 + n % 2, f"these are {n} of the words") for n in range(40)]
+    hypotheses = [p.target_text if n % 3 else "no" for n, p in enumerate(pairs)]
+    for bucket in bleu_by_length(hypotheses, pairs, edges=(3, 4, 5)):
+        assert bucket.bleu.sentences == 20
+        assert bucket.bleu.low < bucket.bleu.score < bucket.bleu.high
+
+
+def test_without_unknown_are_the_pairs_whose_words_are_all_known(corpus):
+    def pair(source, target):
+        return Pair(tuple(source.split()), tuple(target.split()), source, target)
+
+    pairs = [pair("w1 w2", "v1"), pair("w1 new", "v1"), pair("w3", "v1 new"), pair("w4", "v4")]
+    assert without_unknown(pairs, corpus) == [0, 3]
+    assert without_unknown([pair("<unk>", "v1")], corpus) == []
+    assert without_unknown(corpus.train, corpus) == list(range(len(corpus.train)))
+
+
+def test_bleu_by_length_of_the_pairs_without_unknown_words(corpus):
+    """The column "No UNK" is made of two calls."""
+    known, unknown = corpus.test[0], replace(corpus.test[0], target=("new",), target_text="new")
+    pairs, hypotheses = [known, unknown] * 5, [known.target_text, "wrong"] * 5
+    kept = without_unknown(pairs, corpus)
+    (bucket,) = bleu_by_length([hypotheses[k] for k in kept], [pairs[k] for k in kept])
+    assert bucket.bleu.sentences == 5
+    assert bleu_by_length(hypotheses, pairs)[0].bleu.sentences == 10
+
+
+# ----------------------------------------------------------------------------- two systems compared
+
+
+def two_systems(better=5, size=60):
+    """References, and two systems with mistakes of their own; the second makes fewer."""
+    references = [
+        f"sentence {n} has some words of its own , as number {n * n}" for n in range(size)
+    ]
+    first = [r.replace("words", "work") if n % 2 else r for n, r in enumerate(references)]
+    second = [r.replace("some", "sum") if n % better == 0 else r for n, r in enumerate(references)]
+    return first, second, references
+
+
+def test_a_comparison_has_both_bleus_their_difference_and_the_signature():
+    first, second, references = two_systems()
+    found = paired_bootstrap(first, second, references, resamples=100)
+    assert found.baseline == pytest.approx(bleu(first, references).score)
+    assert found.system == pytest.approx(bleu(second, references).score)
+    assert found.difference == found.system - found.baseline > 0
+    assert "bs:100|seed:12345|case:mixed" in found.signature
+    assert "case:lc" in paired_bootstrap(first, second, references, True, 10).signature
+
+
+def test_the_p_value_is_that_of_resampling_by_hand():
+    """Koehn 2004 as sacreBLEU does it: both systems on the same draws of the sentences."""
+    first, second, references = two_systems(better=3)
+    draws = np.random.default_rng(12345).choice(60, size=(200, 60), replace=True)
+    differences = []
+    for draw in draws:
+        a, b, r = ([side[k] for k in draw] for side in (first, second, references))
+        scores = [BLEU().corpus_score(side, [r]).score for side in (a, b)]
+        differences.append(abs(scores[0] - scores[1]))
+    found = paired_bootstrap(first, second, references, resamples=200)
+    above = np.array(differences) - np.mean(differences) > abs(found.difference)
+    assert found.p_value == pytest.approx((above.sum() + 1) / 201)
+    assert 0.005 < found.p_value < 1
+
+
+def test_a_large_difference_is_significant_and_none_is_not():
+    first, _, references = two_systems()
+    assert paired_bootstrap(first, references, references, resamples=300).p_value < 0.01
+    same = paired_bootstrap(first, first, references, resamples=300)
+    assert (same.difference, same.p_value) == (0, 1)
+
+
+def test_a_comparison_is_the_same_each_time_and_either_way_round():
+    first, second, references = two_systems(better=3)
+    there = paired_bootstrap(first, second, references, resamples=100)
+    assert paired_bootstrap(first, second, references, resamples=100) == there
+    back = paired_bootstrap(second, first, references, resamples=100)
+    assert (back.difference, back.p_value) == (-there.difference, there.p_value)
+
+
+def test_bad_input_to_a_comparison_is_named():
+    with pytest.raises(ValueError, match="1 hypotheses for 2 references"):
+        paired_bootstrap(["a", "b"], ["a"], ["a", "b"])
+    with pytest.raises(TypeError, match="lists of sentences"):
+        paired_bootstrap(["a"], "a", ["a"])
+    with pytest.raises(ValueError, match="resamples must be at least 1, not 0"):
+        paired_bootstrap(["a"], ["a"], ["a"], resamples=0)
+
+
 def test_texts_are_detokenised(corpus, sharp):
     (translation,) = greedy(sharp, [["w1"]])
     with_comma = replace(translation, words=["a", "dog", ",", "a", "cat", "."])
@@ -159,19 +251,55 @@ def test_aer_is_over_all_links_not_a_mean_over_pairs():
 links = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
 
 
-@given(st.lists(st.tuples(links.filter(bool), links, links), min_size=1, max_size=5))
-def test_aer_against_counting_link_by_link(cases):
-    pairs = [aligned(sure, possible) for sure, possible, _ in cases]
+def aer_by_counting(pairs, predictions, word_class=None):
+    """Every place of the table of links, one by one; None where there is nothing to count."""
     hits = size = 0
-    for pair, (_, _, predicted) in zip(pairs, cases, strict=True):
+    for pair, predicted in zip(pairs, predictions, strict=True):
         for s in range(5):
             for t in range(5):
-                if (s, t) in predicted:
-                    hits += ((s, t) in pair.sure) + ((s, t) in pair.possible)
-                size += ((s, t) in predicted) + ((s, t) in pair.sure)
-    found = alignment_error_rate([predicted for _, _, predicted in cases], pairs)
-    assert found == pytest.approx(1 - hits / size)
+                if word_class is None or pair.classes[t] == word_class:
+                    if (s, t) in predicted:
+                        hits += ((s, t) in pair.sure) + ((s, t) in pair.possible)
+                    size += ((s, t) in predicted) + ((s, t) in pair.sure)
+    return 1 - hits / size if size else None
+
+
+classes = st.tuples(*[st.sampled_from(["noun", "verb", "name"])] * 5)
+
+
+@given(st.lists(st.tuples(links.filter(bool), links, links, classes), min_size=1, max_size=5))
+def test_aer_against_counting_link_by_link(cases):
+    pairs = [replace(aligned(s, p), classes=names) for s, p, _, names in cases]
+    predictions = [predicted for _, _, predicted, _ in cases]
+    found = alignment_error_rate(predictions, pairs)
+    assert found == pytest.approx(aer_by_counting(pairs, predictions))
     assert 0 <= found <= 1
+    by_class = alignment_error_by_class(predictions, pairs)
+    for word_class in ("noun", "verb", "name"):
+        counted = aer_by_counting(pairs, predictions, word_class)
+        assert by_class.get(word_class) == (counted if counted is None else pytest.approx(counted))
+
+
+def test_aer_by_class_of_a_case_worked_by_hand():
+    """the/article big/adjective cat/noun: a link belongs to the class of its target word."""
+    sure, possible = frozenset({(0, 0), (2, 2)}), frozenset({(0, 0), (1, 1), (2, 2)})
+    source, target = ("die", "große", "Katze"), ("the", "big", "cat")
+    pair = Pair(source, target, "", "", sure, possible, ("article", "adjective", "noun"))
+    found = alignment_error_by_class([{(0, 0), (0, 1), (2, 2), (1, 2)}], [pair])
+    # article: A = S. adjective: A = {01}, nothing of it in P. noun: A = {22, 12}, S = {22}
+    assert found == {"adjective": 1, "article": 0, "noun": pytest.approx(1 - 2 / 3)}
+    assert list(found) == ["adjective", "article", "noun"]
+    # a possible link alone is free; the class has no sure link, so it counts once it is predicted
+    assert alignment_error_by_class([{(1, 1)}], [pair])["adjective"] == pytest.approx(0)
+    assert "adjective" not in alignment_error_by_class([set()], [pair])
+
+
+def test_aer_by_class_of_a_class_for_all_is_aer():
+    pairs = [aligned({(0, 0), (1, 2)}, {(4, 4)}), aligned({(3, 3)})]
+    predictions = [{(0, 0), (4, 4)}, {(1, 1), (3, 3)}]
+    of_one_class = [replace(pair, classes=("word",) * 5) for pair in pairs]
+    expected = {"word": alignment_error_rate(predictions, pairs)}
+    assert alignment_error_by_class(predictions, of_one_class) == expected
 
 
 def test_aer_needs_known_alignments():
@@ -179,3 +307,12 @@ def test_aer_needs_known_alignments():
         alignment_error_rate([set()], [pair_of(3, "x")])
     with pytest.raises(ValueError, match="0 sets of links for 1 pairs"):
         alignment_error_rate([], [aligned({(0, 0)})])
+    with pytest.raises(ValueError, match="no links"):
+        alignment_error_rate([], [])
+    with pytest.raises(ValueError, match="no word classes"):
+        alignment_error_by_class([set()], [aligned({(0, 0)})])
+    known = replace(aligned({(0, 0)}), classes=("noun",) * 5)
+    with pytest.raises(ValueError, match="0 sets of links for 1 pairs"):
+        alignment_error_by_class([], [known])
+    with pytest.raises(ValueError, match="no known alignment"):
+        alignment_error_by_class([set()], [replace(pair_of(3, "x"), classes=("noun",))])

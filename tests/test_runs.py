@@ -2,12 +2,13 @@
 
 import json
 import os
-from dataclasses import replace
+from functools import cache
 
 import pytest
 
-from attnmt import Recipe, bleu, greedy, perplexity, rnnsearch, runs
+from attnmt import Recipe, Translator, bleu, greedy, perplexity, rnnsearch, runs
 from attnmt.metrics import texts
+from attnmt.model import sutskever
 from attnmt.runs import load_run, record, save_run
 
 
@@ -18,10 +19,8 @@ def model(corpus):
 
 @pytest.fixture(scope="module")
 def run(model, corpus):
-    patch = pytest.MonkeyPatch()
-    patch.setitem(runs.SAMPLES, "made", ("w1 w2 w3", "w4"))
-    with patch.context():
-        return record("tiny-made-0", model, corpus, Recipe(epochs=2), seed=0, progress=False)
+    samples = ["w1 w2 w3", "w4"]
+    return record("tiny-made-0", model, corpus, Recipe(epochs=2), 0, samples, progress=False)
 
 
 def test_a_run_says_what_was_measured(run, model, corpus):
@@ -52,7 +51,7 @@ def test_what_was_stored_is_what_is_loaded(run, tmp_path):
     assert os.listdir(tmp_path) == ["tiny-made-0.json"]
     assert load_run("tiny-made-0", tmp_path) == run
     data = json.loads(path.read_text())
-    assert data["command"] == "python -m attnmt.runs tiny-made-0"
+    assert data["command"] == "attnmt record tiny-made-0"
     assert data["format"] == "attnmt-run-1"
 
 
@@ -77,46 +76,69 @@ def test_a_run_that_is_not_there_is_named_and_those_there_are_listed(run, tmp_pa
 def test_a_damaged_or_foreign_file_is_refused_by_name(run, tmp_path, damage):
     path = save_run(run, tmp_path)
     path.write_bytes(damage(path.read_text()).encode("latin-1", errors="replace"))
-    with pytest.raises(ValueError, match=rf"{path} is damaged .*python -m attnmt.runs tiny-made-0"):
+    with pytest.raises(ValueError, match=rf"{path} is damaged .*attnmt record tiny-made-0"):
         load_run("tiny-made-0", tmp_path)
 
 
 RECORDED = sorted(path.stem for path in runs.results_folder().glob("*.json"))
 
 
-def test_the_book_has_recorded_runs():
-    assert {f"rnnsearch-multi30k-{seed}" for seed in runs.SEEDS} <= set(RECORDED)
+@pytest.mark.parametrize("name", runs.names())
+def test_every_run_of_the_book_is_recorded(name):
+    assert name in RECORDED
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
     """Its recipe, corpus and model are those that its command would use today."""
-    run = load_run(name)
+    run, plan = load_run(name), runs.book()
     system, corpus_name, seed = name.rsplit("-", 2)
     assert run.name == name
-    assert run.recipe == runs.RECIPES[corpus_name]
+    assert run.command == f"attnmt record {name}"
+    assert run.recipe == Recipe(**plan["corpora"][corpus_name]["recipe"])
     assert run.seed == run.model["seed"] == int(seed)
-    assert system in runs.SYSTEMS
+    assert plan["systems"][system].items() <= run.model.items()
     assert len(run.history.epochs) == run.recipe.epochs
-    assert len(run.samples) == len(runs.SAMPLES[corpus_name])
+    assert len(run.samples) == len(plan["corpora"][corpus_name]["samples"])
     assert "case:lc" in run.bleu.signature
     if corpus_name == "grammar":
-        assert run.corpus["fingerprint"] == runs.CORPORA["grammar"]().fingerprint
+        assert run.corpus["fingerprint"] == grammar_fingerprint()
+
+
+@cache
+def grammar_fingerprint():
+    return runs.CORPORA["grammar"]().fingerprint
 
 
 def test_rnnsearch_learned_real_text_on_every_seed():
     """A floor, not a goal: a recorded run below it was recorded with something broken."""
-    for seed in runs.SEEDS:
+    for seed in runs.book()["seeds"]:
         assert load_run(f"rnnsearch-multi30k-{seed}").bleu.score > 20
 
 
-def test_the_command_line_records_and_stores(run, tmp_path, monkeypatch, capsys):
-    asked = []
-    monkeypatch.setattr(runs, "make", lambda name: asked.append(name) or replace(run, name=name))
-    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
-    runs.main(["rnnsearch-multi30k-0", "rnnsearch-grammar-2"])
-    assert asked == ["rnnsearch-multi30k-0", "rnnsearch-grammar-2"]
-    assert sorted(os.listdir(tmp_path)) == [f"{name}.json" for name in sorted(asked)]
-    assert "BLEU" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        runs.main(["rnnsearch-nowhere-0"])
+def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
+    """From its name alone: the model and its arguments, the seed, the recipe, the samples."""
+    plan = {
+        "seeds": [0, 4],
+        "systems": {"odd-one": {"model": "luong", "score": "general", "hidden": 6}},
+        "corpora": {"made": {"recipe": {"epochs": 1, "batch_size": 9}, "samples": ["w1"]}},
+    }
+    monkeypatch.setattr(runs, "book", lambda: plan)
+    monkeypatch.setitem(runs.CORPORA, "made", lambda: corpus)
+    run = runs.make("odd-one-made-4", models=tmp_path, progress=False)
+    assert runs.names() == ["odd-one-made-0", "odd-one-made-4"]
+    assert (run.model["model"], run.model["score"], run.model["hidden"]) == ("luong", "general", 6)
+    assert run.seed == run.model["seed"] == 4
+    assert run.recipe == Recipe(epochs=1, batch_size=9)
+    assert [sample.source for sample in run.samples] == [["w1"]]
+    saved = Translator.load(tmp_path / "odd-one-made-4.safetensors")
+    assert perplexity(saved, corpus.test) == pytest.approx(run.test_perplexity)
+    with pytest.raises(ValueError, match=r"no run 'other-made-0'\. It has: odd-one-made-0, odd"):
+        runs.make("other-made-0")
+
+
+def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
+    model = sutskever(corpus, hidden=6)
+    run = record("x", model, corpus, Recipe(epochs=1), 0, ["w1 w2"], progress=False)
+    assert run.aer is None
+    assert run.samples[0].alignment is None

@@ -1,14 +1,17 @@
 """training.py: recipes are data, and fit follows them."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from conftest import made_up_corpus
+from pydantic import TypeAdapter
 
-from attnmt import Recipe, fit, perplexity, rnnsearch
+from attnmt import Recipe, bleu, fit, greedy, perplexity, rnnsearch, training
 from attnmt.batches import batches
-from attnmt.training import best_device
+from attnmt.metrics import texts
+from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, Epoch, History, best_device
 
 
 def weights_of(model):
@@ -97,6 +100,110 @@ def test_the_learning_rate_is_halved_after_some_epochs():
 def test_a_recipe_must_make_sense(name, value):
     with pytest.raises(ValueError, match=f"{name} must be positive"):
         Recipe(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["optimiser", "per", "keep"])
+def test_a_recipe_must_choose_what_there_is(name):
+    with pytest.raises(ValueError, match=rf"{name} must be one of .*, not 'other'"):
+        Recipe(**{name: "other"})
+
+
+def test_the_papers_recipes():
+    """Bahdanau et al. 2015, appendix B.2; Luong et al. 2015, section 4.1."""
+    assert (BAHDANAU.optimiser, BAHDANAU.learning_rate, BAHDANAU.clip) == ("adadelta", 1, 1)
+    assert (BAHDANAU.batch_size, BAHDANAU.pool, BAHDANAU.halve_after) == (80, 20, None)
+    for recipe, epochs, last in ((LUONG, 10, 5), (LUONG_DROPOUT, 12, 8)):
+        assert (recipe.optimiser, recipe.clip, recipe.batch_size) == ("sgd", 5, 128)
+        assert (recipe.epochs, recipe.per) == (epochs, "sentence")
+        rates = [recipe.learning_rate_of(epoch) for epoch in range(1, epochs + 1)]
+        assert rates == [1] * last + [0.5**n for n in range(1, epochs - last + 1)]
+
+
+def one_step(corpus, **settings):
+    """The weights before and after one step with all of train as the batch, and the gradient."""
+    size = len(corpus.train)
+    model, twin = rnnsearch(corpus, hidden=5), rnnsearch(corpus, hidden=5)
+    fit(model, corpus, Recipe(1, size, **settings), device="cpu", progress=False)
+    (batch,) = batches(corpus.train, twin.source_vocabulary, twin.target_vocabulary, size, 20, 0)
+    twin.token_losses(batch).sum().backward()
+    tokens = sum(len(pair.target) + 1 for pair in corpus.train)
+    grads = [weights.grad for weights in twin.parameters()]
+    before, after = list(twin.parameters()), list(model.parameters())
+    return before, after, grads, {"token": tokens, "sentence": size}
+
+
+@pytest.mark.parametrize("per", ["token", "sentence"])
+def test_one_step_of_sgd_by_hand(corpus, per):
+    rate = {"token": 0.1, "sentence": 0.01}[per]
+    settings = {"learning_rate": rate, "clip": 1e9, "optimiser": "sgd", "per": per}
+    before, after, grads, count = one_step(corpus, **settings)
+    for old, new, grad in zip(before, after, grads):
+        torch.testing.assert_close(new, old - rate * grad / count[per], rtol=0, atol=1e-6)
+
+
+def test_one_step_of_adadelta_by_hand(corpus):
+    """Zeiler 2012, algorithm 1, with the rho and the epsilon of Bahdanau et al. 2015."""
+    settings = {"learning_rate": 1.0, "clip": 1e9, "optimiser": "adadelta", "per": "sentence"}
+    before, after, grads, count = one_step(corpus, **settings)
+    rho, epsilon = 0.95, 1e-6
+    for old, new, grad in zip(before, after, grads):
+        grad = grad / count["sentence"]
+        mean_square = (1 - rho) * grad**2
+        step = -(epsilon**0.5) / (mean_square + epsilon).sqrt() * grad
+        torch.testing.assert_close(new, old + step, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("keep", ["last", "best"])
+def test_the_weights_of_the_epoch_that_the_recipe_names_are_kept(corpus, monkeypatch, keep):
+    said, seen = iter([3.0, 2.0, 2.0, 4.0]), []
+
+    def perplexity(model, pairs):
+        assert pairs is corpus.valid
+        seen.append(weights_of(model))
+        return next(said)
+
+    monkeypatch.setattr(training, "perplexity", perplexity)
+    model = rnnsearch(corpus, hidden=5)
+    history = fit(model, corpus, Recipe(4, keep=keep), device="cpu", progress=False)
+    assert history.best.epoch == 2  # the first of equals
+    assert torch.equal(weights_of(model), seen[{"last": 3, "best": 1}[keep]])
+
+
+def test_bleu_is_measured_when_asked(corpus):
+    model = rnnsearch(corpus, hidden=16)
+    recipe = Recipe(epochs=4, batch_size=16, learning_rate=1e-2)
+    history = fit(model, corpus, recipe, device="cpu", progress=False, measure_bleu=True)
+    translated = texts(model, greedy(model, [pair.source for pair in corpus.valid]))
+    references = [pair.target_text for pair in corpus.valid]
+    assert history.epochs[-1].bleu == bleu(translated, references, lowercase=True).score
+    silent = fit(rnnsearch(corpus, hidden=16), corpus, recipe, device="cpu", progress=False)
+    assert {epoch.bleu for epoch in silent.epochs} == {None}
+    assert silent.epochs[-1].valid_perplexity == history.epochs[-1].valid_perplexity
+
+
+def test_tokens_a_second():
+    epoch = Epoch(1, 2.0, 3.0, 0.1, 1.0, tokens=600, seconds=4.0, cpu_seconds=2.0)
+    assert epoch.tokens_per_second == 150
+
+
+def test_a_history_recorded_before_bleu_was_can_be_read():
+    old = {"epoch": 1, "train_perplexity": 2.0, "valid_perplexity": 3.0, "learning_rate": 0.1}
+    old |= {"gradient_norm": 1.0, "tokens": 6, "seconds": 1.0, "cpu_seconds": 1.0}
+    history = TypeAdapter(History).validate_python({"epochs": [old], "device": "cpu"})
+    assert history.epochs[0].bleu is None
+    new = TypeAdapter(Recipe).validate_python({"epochs": 3, "clip": 1.0})
+    assert new == Recipe(3) and (new.optimiser, new.per, new.keep) == ("adam", "token", "last")
+
+
+@pytest.mark.parametrize("part", ["train", "valid"])
+def test_a_corpus_with_nothing_to_learn_or_to_judge_by_is_refused_at_once(corpus, part):
+    model = rnnsearch(corpus, hidden=3)
+    empty = replace(corpus, **{part: []})
+    empty.__dict__.update(  # the vocabularies of the whole corpus
+        source_vocabulary=corpus.source_vocabulary, target_vocabulary=corpus.target_vocabulary
+    )
+    with pytest.raises(ValueError, match="made-up needs pairs in both train and valid"):
+        fit(model, empty)
 
 
 def test_a_model_of_another_vocabulary_is_refused(corpus):

@@ -64,8 +64,8 @@ def code_hash(notebook: nbformat.NotebookNode) -> str:
     return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
 
 
-def package_hash(package: Path = ROOT / "src" / "attnmt") -> str:
-    """SHA-256 of the names and bytes of the package's Python files and word lists."""
+def package_hash(package: Path = ROOT / "src") -> str:
+    """SHA-256 of the names and bytes of the packages' Python files and word lists."""
     digest = hashlib.sha256()
     names = {path.relative_to(package).as_posix() for path in package.rglob("*")}
     for name in sorted(name for name in names if name.endswith((".py", ".tsv"))):

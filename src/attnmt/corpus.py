@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pooch
 
-from attnmt.grammar import Grammar, Sample, fill, quotas, written
 from attnmt.vocab import Vocabulary, tokenise
+from attnmt_grammar import Grammar, Sample, fill, quotas, written
 
 Link = tuple[int, int]
 
@@ -221,17 +221,8 @@ MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/"
     "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw"
 )
-MULTI30K_SHA256 = {
-    "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
-    "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
-    "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
-    "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
-    "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
-    "train.fr.gz": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
-    "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
-    "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
-    "val.fr.gz": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
-}
+CHECKSUMS = Path(__file__).with_name("multi30k.sha256").read_text(encoding="utf-8")
+MULTI30K_SHA256 = dict(line.split() for line in CHECKSUMS.splitlines())
 MULTI30K_PAIRS = ("de-en", "en-de", "en-fr", "fr-en")
 
 
@@ -258,13 +249,9 @@ def _fetch(file: str, folder: Path, url: str) -> Path:
             f"{MULTI30K_SHA256[file]}. Nothing was kept. Try again; if it happens twice, the file "
             f"was changed at that address. {by_hand}"
         ) from error
-    except PermissionError as error:
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
         raise DataUnavailable(
-            f"{folder} cannot be written: {error}. Set ATTNMT_DATA to a folder that can."
-        ) from error
-    except (FileExistsError, NotADirectoryError) as error:
-        raise DataUnavailable(
-            f"{folder} cannot be a folder: a file of that name is in the way. "
+            f"{folder} cannot be a folder to write in: {error}. Is a file of that name in the way? "
             "Move it, or set ATTNMT_DATA to another folder."
         ) from error
     except OSError as error:  # every error of the network is one, too

@@ -9,15 +9,20 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import dropout
 
-from attnmt.attention import Attention
+from attnmt.attention import Attention, FixedContext
 from attnmt.encoder import Memory
 
 
 class Decoder(nn.Module, ABC):
-    """What all decoders share: the words' ``embedding`` E, and the loop round ``step``."""
+    """What all decoders share: the words' ``embedding`` E, and the loop round ``step``.
+
+    Where nothing attends, ``attention`` is None or a :class:`FixedContext`, and ``align`` is None.
+    """
 
     embedding: nn.Embedding
+    attention: nn.Module | None
 
     @abstractmethod
     def start(self, memory: Memory, final: Tensor):
@@ -35,7 +40,7 @@ class Decoder(nn.Module, ABC):
         """Teacher forcing: read the reference (B, T), whatever the model would have said.
 
         Returns:
-            features (B, T, f), align (B, T, S).
+            features (B, T, f), align (B, T, S) or None.
         """
         memory, state = self.start(memory, final)
         features, aligns = [], []
@@ -43,7 +48,8 @@ class Decoder(nn.Module, ABC):
             feature, align, state = self.step(Ey, state, memory)
             features.append(feature)
             aligns.append(align)
-        return torch.stack(features, dim=1), torch.stack(aligns, dim=1)
+        align = None if aligns[0] is None else torch.stack(aligns, dim=1)
+        return torch.stack(features, dim=1), align
 
 
 class BahdanauState(NamedTuple):
@@ -59,6 +65,8 @@ class BahdanauState(NamedTuple):
 
 class BahdanauDecoder(Decoder):
     """RNNsearch's decoder: attend with s_{i-1}, then recur (Bahdanau et al. 2015, appendix A).
+
+    With a :class:`FixedContext` in attention's place it is the decoder of RNNencdec.
 
     The gates are the paper's: ``r`` multiplies s_{i-1} *before* the product with U, and z = 1
     means "take the new". (torch.nn.GRU applies r after that product and swaps the roles of z and
@@ -81,7 +89,7 @@ class BahdanauDecoder(Decoder):
         words: int,
         embedding: int,
         hidden: int,
-        attention: Attention,
+        attention: Attention | FixedContext,
         annotation: int,
         maxout: int,
         output_state: str = "previous",
@@ -103,12 +111,12 @@ class BahdanauDecoder(Decoder):
         self.W_o = nn.Linear(maxout, words)
 
     def start(self, memory: Memory, final: Tensor) -> tuple[Memory, BahdanauState]:
-        """``s_0 = tanh(W_s h_1(backward))``, and ``U_a h_j`` for all j."""
+        """``s_0 = tanh(W_s h_1(backward))`` (RNNencdec: of ``h_S``), and ``U_a h_j`` for all j."""
         return self.attention.prepare(memory), BahdanauState(torch.tanh(self.W_s(final)), 0)
 
     def step(
         self, Ey: Tensor, state: BahdanauState, memory: Memory
-    ) -> tuple[Tensor, Tensor, BahdanauState]:
+    ) -> tuple[Tensor, Tensor | None, BahdanauState]:
         """Write target position i.
 
         Args:
@@ -121,7 +129,8 @@ class BahdanauDecoder(Decoder):
         """
         s_prev = state.s  # (B, n)
         context, align = self.attention(s_prev[:, None], memory, state.time)
-        context, align = context.squeeze(1), align.squeeze(1)  # (B, d), (B, S)
+        context = context.squeeze(1)  # (B, d)
+        align = None if align is None else align.squeeze(1)  # (B, S)
 
         read_z, read_r, read_s = (self.W_gates(Ey) + self.C_gates(context)).chunk(3, dim=-1)
         recur_z, recur_r = self.U_zr(s_prev).chunk(2, dim=-1)
@@ -138,3 +147,131 @@ class BahdanauDecoder(Decoder):
         t_tilde = self.maxout(features)  # (..., 2l)
         t = t_tilde.unflatten(-1, (-1, 2)).amax(dim=-1)  # (..., l): the larger of each two
         return self.W_o(t)
+
+
+class LSTMState(NamedTuple):
+    """``h`` and ``c`` (layers, B, n) of a stacked LSTM; ``h_tilde`` (B, n); ``time``, from 0.
+
+    ``h_tilde`` is the attentional vector that input feeding reads next, or None.
+    """
+
+    h: Tensor
+    c: Tensor
+    h_tilde: Tensor | None
+    time: int
+
+    def select(self, rows: Tensor) -> "LSTMState":
+        """The state of some hypotheses, by index."""
+        h_tilde = None if self.h_tilde is None else self.h_tilde[rows]
+        return LSTMState(self.h[:, rows], self.c[:, rows], h_tilde, self.time)
+
+
+class SutskeverDecoder(Decoder):
+    """A stacked LSTM that starts from the encoder's last state (Sutskever et al. 2014).
+
+    The source is read once, at the start, so nothing is fed back but words: the whole sentence goes
+    through the LSTM in one call. ``forward`` does so, and ``step`` does one word at a time.
+
+    Args:
+        words: V, size of the target vocabulary.
+        embedding: m, size of a word's embedding.
+        hidden: n, units of each layer.
+        layers: LSTMs on top of each other.
+        dropout: share of each layer's inputs, and of the output layer's, that training sets to zero
+            (Zaremba et al. 2014).
+        fed: numbers that the first layer reads beside the embedding.
+    """
+
+    def __init__(
+        self,
+        words: int,
+        embedding: int,
+        hidden: int,
+        layers: int = 1,
+        dropout: float = 0.0,
+        fed: int = 0,
+    ):
+        super().__init__()
+        self.attention = None
+        self.embedding = nn.Embedding(words, embedding)
+        inner = dropout if layers > 1 else 0.0
+        self.rnn = nn.LSTM(embedding + fed, hidden, layers, batch_first=True, dropout=inner)
+        self.W_s = nn.Linear(hidden, words)
+        self.dropout = dropout
+
+    def drop(self, x: Tensor) -> Tensor:
+        """Dropout, while training."""
+        return dropout(x, self.dropout, self.training)
+
+    def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
+        """The first state is the encoder's last, layer by layer."""
+        return memory, LSTMState(*final, None, 0)
+
+    def attend(self, h: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor | None]:
+        """From T states of the top layer (B, T, n) to what predicts: here, the states again."""
+        return h, None
+
+    def step(
+        self, Ey: Tensor, state: LSTMState, memory: Memory
+    ) -> tuple[Tensor, Tensor | None, LSTMState]:
+        """Recur, then :meth:`attend`: features (B, n), align (B, S) or None, the new state."""
+        read = Ey if state.h_tilde is None else torch.cat([Ey, state.h_tilde], dim=-1)
+        h_t, (h, c) = self.rnn(self.drop(read)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
+        h_tilde, align = self.attend(h_t, memory, state.time)
+        h_tilde = h_tilde.squeeze(1)  # (B, n)
+        fed = None if state.h_tilde is None else h_tilde
+        align = None if align is None else align.squeeze(1)  # (B, S)
+        return h_tilde, align, LSTMState(h, c, fed, state.time + 1)
+
+    def forward(
+        self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor | None]:
+        """The whole sentence at once, where the LSTM reads words alone; else step by step."""
+        memory, state = self.start(memory, final)
+        if state.h_tilde is not None:
+            return super().forward(target_in, memory, final)
+        h, _ = self.rnn(self.drop(self.embedding(target_in)), (state.h, state.c))  # (B, T, n)
+        return self.attend(h, memory, time=0)
+
+    def readout(self, features: Tensor) -> Tensor:
+        """``W_s h~_t``: (..., n) to (..., V)."""
+        return self.W_s(self.drop(features))
+
+
+class LuongDecoder(SutskeverDecoder):
+    """Recur, then attend with h_t: ``h_t -> a_t -> c_t -> h~_t`` (Luong et al. 2015, section 3).
+
+    Args:
+        words, embedding, hidden, layers, dropout: as of :class:`SutskeverDecoder`.
+        attention: score and window; its annotations have ``annotation`` numbers.
+        annotation: size of an annotation hbar_s.
+        feeding: concatenate h~_{t-1} to the embedding of y_{t-1} (section 3.3). The sentence then
+            has to be read step by step.
+    """
+
+    def __init__(
+        self,
+        words: int,
+        embedding: int,
+        hidden: int,
+        attention: Attention,
+        annotation: int,
+        layers: int = 1,
+        dropout: float = 0.0,
+        feeding: bool = False,
+    ):
+        super().__init__(words, embedding, hidden, layers, dropout, hidden if feeding else 0)
+        self.attention = attention
+        self.W_c = nn.Linear(annotation + hidden, hidden, bias=False)
+        self.feeding = feeding
+
+    def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
+        """The encoder's last state; ``h~_0 = 0`` where it is fed."""
+        h, c = final
+        h_tilde = torch.zeros_like(h[-1]) if self.feeding else None
+        return self.attention.prepare(memory), LSTMState(h, c, h_tilde, 0)
+
+    def attend(self, h: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor]:
+        """``h~_t = tanh(W_c [c_t; h_t])`` of T states (B, T, n), and a_t (B, T, S)."""
+        context, align = self.attention(h, memory, time)  # (B, T, d)
+        return torch.tanh(self.W_c(torch.cat([context, h], dim=-1))), align

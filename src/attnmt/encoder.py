@@ -1,8 +1,11 @@
 """The encoder reads the source sentence and leaves an annotation for each of its words."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+import torch
 from torch import Tensor, nn
+from torch.nn.functional import dropout
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnmt.batches import Source
@@ -33,6 +36,49 @@ class Memory:
         )
 
 
+def read(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Any]:
+    """Run a recurrent network over sentences of different lengths.
+
+    Packing tells the network where each sentence ends, so that it never reads padding: the forward
+    direction stops at the last real word, and the backward one starts there.
+
+    Args:
+        rnn: a torch.nn.GRU or LSTM, ``batch_first``.
+        embedded: (B, S, m).
+        lengths: (B,) true lengths.
+
+    Returns:
+        states (B, S, d), zeros on padding; and the network's own final state.
+    """
+    packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    packed_states, final = rnn(packed)
+    states, _ = pad_packed_sequence(
+        packed_states, batch_first=True, total_length=embedded.size(1)
+    )  # (B, S, d)
+    return states, final
+
+
+class ForwardGRU(nn.Module):
+    """The encoder of RNNencdec (Cho et al. 2014): one GRU, from the first word to the last.
+
+    Args:
+        words: size of the source vocabulary.
+        embedding: m, size of a word's embedding.
+        hidden: n, units, which is the size of an annotation.
+    """
+
+    def __init__(self, words: int, embedding: int, hidden: int):
+        super().__init__()
+        self.embedding = nn.Embedding(words, embedding)
+        self.rnn = nn.GRU(embedding, hidden, batch_first=True)
+        self.annotation_size = hidden
+
+    def forward(self, source: Source) -> tuple[Memory, Tensor]:
+        """Read the sentences: the memory, and ``h_S`` (B, n), the state behind the last word."""
+        states, final = read(self.rnn, self.embedding(source.ids), source.lengths)  # (B, S, n)
+        return Memory(states, source.mask, source.lengths), final[0]
+
+
 class BidirectionalGRU(nn.Module):
     """Bahdanau et al. 2015, section 3.2: ``h_j = [h_j(forward); h_j(backward)]``.
 
@@ -53,19 +99,80 @@ class BidirectionalGRU(nn.Module):
     def forward(self, source: Source) -> tuple[Memory, Tensor]:
         """Read the sentences.
 
-        Packing tells the GRU where each sentence ends, so that neither direction reads padding: the
-        backward one starts at the last real word.
-
         Returns:
             The memory, and ``h_1(backward)`` (B, n): the state that has read the whole sentence
             from its end to its beginning.
         """
-        embedded = self.embedding(source.ids)  # (B, S, m)
-        packed = pack_padded_sequence(
-            embedded, source.lengths.cpu(), batch_first=True, enforce_sorted=False
+        annotations, final = read(self.rnn, self.embedding(source.ids), source.lengths)
+        return Memory(annotations, source.mask, source.lengths), final[1]  # final: (2, B, n)
+
+
+class StackedLSTM(nn.Module):
+    """The encoder of Sutskever et al. 2014 and Luong et al. 2015: layers of LSTM.
+
+    The top layer's states are the annotations. A sentence may be read from its end to its beginning
+    (``reverse``); its annotations are put back into the order of the words, so that whatever comes
+    after, attention included, speaks of the words as they were written.
+
+    Args:
+        words: size of the source vocabulary.
+        embedding: m, size of a word's embedding.
+        hidden: n, size of an annotation; of two directions, each has n/2 units.
+        layers: LSTMs on top of each other.
+        bidirectional: read in both directions (neither paper does).
+        reverse: read backwards (Sutskever et al. 2014, section 3.3).
+        dropout: share of the inputs of each layer that training sets to zero (Zaremba et al. 2014).
+    """
+
+    def __init__(
+        self,
+        words: int,
+        embedding: int,
+        hidden: int,
+        layers: int = 1,
+        bidirectional: bool = False,
+        reverse: bool = False,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        if bidirectional and hidden % 2:
+            raise ValueError(f"hidden must be even for a bidirectional encoder, not {hidden}")
+        self.embedding = nn.Embedding(words, embedding)
+        self.rnn = nn.LSTM(
+            embedding,
+            hidden // 2 if bidirectional else hidden,
+            num_layers=layers,
+            batch_first=True,
+            dropout=dropout if layers > 1 else 0.0,
+            bidirectional=bidirectional,
         )
-        packed_annotations, final = self.rnn(packed)  # final: (2, B, n), forward and backward
-        annotations, _ = pad_packed_sequence(
-            packed_annotations, batch_first=True, total_length=source.ids.size(1)
-        )  # (B, S, 2n), zeros on padding
-        return Memory(annotations, source.mask, source.lengths), final[1]
+        self.annotation_size = hidden
+        self.reverse = reverse
+        self.dropout = dropout
+
+    def forward(self, source: Source) -> tuple[Memory, tuple[Tensor, Tensor]]:
+        """Read the sentences.
+
+        Returns:
+            The memory, and every layer's final state and cell, each (layers, B, n).
+        """
+        ids, order = source.ids, None
+        if self.reverse:
+            order = reversed_positions(source)  # (B, S)
+            ids = ids.gather(1, order)
+        embedded = dropout(self.embedding(ids), self.dropout, self.training)
+        states, final = read(self.rnn, embedded, source.lengths)  # (B, S, n)
+        if order is not None:  # turning round twice is the order of the words
+            states = states.gather(1, order[..., None].expand_as(states))
+        if self.rnn.bidirectional:  # (layers * 2, B, n/2) -> (layers, B, n)
+            final = tuple(torch.cat([part[0::2], part[1::2]], dim=-1) for part in final)
+        return Memory(states, source.mask, source.lengths), final
+
+
+def reversed_positions(source: Source) -> Tensor:
+    """For each position the one that it changes places with when a sentence is turned: (B, S).
+
+    Padding stays where it is.
+    """
+    positions = torch.arange(source.ids.size(1), device=source.ids.device)  # (S,)
+    return torch.where(source.mask, source.lengths[:, None] - 1 - positions, positions)

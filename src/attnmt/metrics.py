@@ -1,22 +1,28 @@
-"""How good is it? Perplexity, BLEU, BLEU by length, and alignment error rate."""
+"""How good is it? Perplexity, BLEU, BLEU by length, two systems compared, alignment error rate."""
 
 import math
-from collections.abc import Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
 from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
 
 from attnmt.batches import batches
 from attnmt.corpus import Link, Pair
-from attnmt.decoding import Translation
-from attnmt.model import Translator, evaluating
+from attnmt.decoding import Model, Translation, members
+from attnmt.model import Vocabularies, evaluating
 
 
-def perplexity(model: Translator, pairs: Sequence[Pair], batch_size: int = 64) -> float:
-    """exp of the mean -log p per target token, under teacher forcing; ``</s>`` counts, pads not."""
+def perplexity(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> float:
+    """exp of the mean -log p per target token, under teacher forcing; ``</s>`` counts, pads not.
+
+    Raises:
+        ValueError: no pairs.
+    """
     total, tokens = 0.0, 0
-    with evaluating(model):
+    with evaluating(*members(model)):
         vocabularies = model.source_vocabulary, model.target_vocabulary
         for batch in batches(pairs, *vocabularies, batch_size, pool=None):
             losses = model.token_losses(batch.to(model.device))
@@ -57,14 +63,12 @@ def bleu(
         references: raw reference sentences, one for each.
         lowercase: ignore case.
         bootstrap: number of resamples for the confidence interval; 0 for none.
+
+    Raises:
+        TypeError: one sentence instead of lists.
+        ValueError: no sentences, or not as many of both.
     """
-    if isinstance(hypotheses, str) or isinstance(references, str):
-        raise TypeError("hypotheses and references must be lists of sentences, not one sentence")
-    if len(hypotheses) != len(references) or not references:
-        raise ValueError(
-            f"{len(hypotheses)} hypotheses for {len(references)} references: each sentence needs "
-            "exactly one of both, and there must be some"
-        )
+    _check(hypotheses, references)
     metric = BLEU(lowercase=lowercase)
     result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=bootstrap or 1)
     low = high = None
@@ -74,7 +78,70 @@ def bleu(
     return Bleu(result.score, signature, precisions, result.bp, len(references), low, high)
 
 
-def texts(model: Translator, translations: Sequence[Translation]) -> list[str]:
+def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    if isinstance(hypotheses, str) or isinstance(references, str):
+        raise TypeError("hypotheses and references must be lists of sentences, not one sentence")
+    if len(hypotheses) != len(references) or not references:
+        raise ValueError(
+            f"{len(hypotheses)} hypotheses for {len(references)} references: each sentence needs "
+            "exactly one of both, and there must be some"
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """BLEU of two systems on the same sentences; ``difference`` is the second's gain.
+
+    ``p_value``: how often sentences drawn at random would show a difference at least as large if
+    the systems were equally good. ``signature`` says exactly how all was measured.
+    """
+
+    baseline: float
+    system: float
+    difference: float
+    p_value: float
+    signature: str
+
+
+def paired_bootstrap(
+    baseline: Sequence[str],
+    system: Sequence[str],
+    references: Sequence[str],
+    lowercase: bool = False,
+    resamples: int = 1_000,
+) -> Comparison:
+    """Is a system better than a baseline, or were its sentences lucky? (Koehn 2004.)
+
+    Paired bootstrap resampling by sacreBLEU: both systems are measured on the same ``resamples``
+    draws of the sentences. The draws follow sacreBLEU's seed, 12345 unless ``SACREBLEU_SEED`` is
+    set, so the answer is the same each time; the signature has the seed. Where the scores are
+    equal the p-value is 1 (sacreBLEU says ``1 / (resamples + 1)`` of outputs that are the same).
+
+    Args:
+        baseline: translations of one system, detokenised.
+        system: translations of the other.
+        references: raw reference sentences, one for each.
+        lowercase: ignore case.
+        resamples: draws; the smallest p-value is ``1 / (resamples + 1)``.
+
+    Raises:
+        TypeError: one sentence instead of lists.
+        ValueError: no sentences, not as many of all three, or no resamples.
+    """
+    _check(baseline, references)
+    _check(system, references)
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1, not {resamples}")
+    systems = [("baseline", list(baseline)), ("system", list(system))]
+    metrics, references = {"BLEU": BLEU(lowercase=lowercase)}, [list(references)]
+    signatures, scores = PairedTest(systems, metrics, references, "bs", resamples)()
+    first, second = scores["BLEU"]
+    p_value = second.p_value if first.score != second.score else 1.0
+    difference, signature = second.score - first.score, str(signatures["BLEU"])
+    return Comparison(first.score, second.score, difference, p_value, signature)
+
+
+def texts(model: Model, translations: Sequence[Translation]) -> list[str]:
     """Translations as sentences: their words joined."""
     return [model.target_vocabulary.detokenise(translation.words) for translation in translations]
 
@@ -97,9 +164,12 @@ def bleu_by_length(
 ) -> list[Bucket]:
     """BLEU for each bucket of source length; empty buckets are left out.
 
+    Each bucket's :class:`Bleu` has its number of sentences and its interval. For the column "No
+    UNK" of Bahdanau et al. 2015, pick hypotheses and pairs by :func:`without_unknown` first.
+
     Args:
         hypotheses: translated sentences, one for each pair.
-        pairs: their sources and references.
+        pairs: their sources and references. Those shorter or longer than all edges do not count.
         edges: first length of each bucket, and one past the last.
         lowercase: ignore case.
         bootstrap: resamples for each bucket's 95% interval.
@@ -115,6 +185,22 @@ def bleu_by_length(
     return buckets
 
 
+def without_unknown(pairs: Sequence[Pair], vocabularies: Vocabularies) -> list[int]:
+    """Indices of the pairs whose words are all known, on both sides.
+
+    Args:
+        pairs: sentences and references.
+        vocabularies: a corpus or a model: whatever has both vocabularies.
+    """
+    known = vocabularies.source_vocabulary, vocabularies.target_vocabulary
+    return [
+        number
+        for number, pair in enumerate(pairs)
+        if all(word in known[0] for word in pair.source)
+        and all(word in known[1] for word in pair.target)
+    ]
+
+
 def alignment_error_rate(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> float:
     """``1 - (|A & S| + |A & P|) / (|A| + |S|)`` over all pairs (Och and Ney 2003); lower is better.
 
@@ -123,14 +209,44 @@ def alignment_error_rate(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> f
         pairs: pairs with sure links S and possible links P.
 
     Raises:
-        ValueError: pairs without known alignments, or not as many as ``links``.
+        ValueError: pairs without known alignments, or not as many as ``links``; no links at all.
     """
+    errors = _error_rates(links, pairs, lambda pair, t: "all")
+    if not errors:
+        raise ValueError("there are no links, neither predicted nor sure: AER is not defined")
+    return errors["all"]
+
+
+def alignment_error_by_class(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[str, float]:
+    """The alignment error rate of each class of target words, in alphabetical order.
+
+    Of A, S and P only the links whose target word is of the class count. So every link counts in
+    exactly one class, and a class is left out if A and S have no link of it.
+
+    Args:
+        links: A, the predicted links of each pair.
+        pairs: pairs with sure and possible links, and with ``classes``.
+
+    Raises:
+        ValueError: as :func:`alignment_error_rate`, and pairs without classes.
+    """
+    if any(pair.classes is None for pair in pairs):
+        raise ValueError("these pairs have no word classes; the controlled corpus has them")
+    return _error_rates(links, pairs, lambda pair, t: pair.classes[t])
+
+
+def _error_rates(
+    links: Sequence[Set[Link]], pairs: Sequence[Pair], group: Callable[[Pair, int], Hashable]
+) -> dict:
+    """The alignment error rate of each ``group(pair, target index)`` of links."""
     if len(links) != len(pairs):
         raise ValueError(f"{len(links)} sets of links for {len(pairs)} pairs")
     if any(pair.sure is None for pair in pairs):
         raise ValueError("these pairs have no known alignment; AER needs sure and possible links")
-    agreed = size = 0
+    agreed, size = Counter(), Counter()
     for predicted, pair in zip(links, pairs, strict=True):
-        agreed += len(predicted & pair.sure) + len(predicted & pair.possible)
-        size += len(predicted) + len(pair.sure)
-    return 1 - agreed / size
+        for part in (pair.sure, pair.possible):
+            agreed.update(group(pair, t) for _, t in predicted & part)
+        for part in (predicted, pair.sure):
+            size.update(group(pair, t) for _, t in part)
+    return {key: 1 - agreed[key] / size[key] for key in sorted(size)}

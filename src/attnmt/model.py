@@ -2,8 +2,10 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -13,10 +15,10 @@ from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from attnmt.attention import Additive, Attention, Global
+from attnmt.attention import SCORES, WINDOWS, Additive, Attention, FixedContext, Global
 from attnmt.batches import Batch, Source
-from attnmt.decoder import BahdanauDecoder, Decoder
-from attnmt.encoder import BidirectionalGRU, Memory
+from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
+from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
 from attnmt.files import write_aside
 from attnmt.vocab import SPECIALS, Vocabulary
 
@@ -35,7 +37,8 @@ class Translator(nn.Module):
         encoder: source words to memory and final state.
         decoder: memory and final state to target words.
         vocabularies: a corpus, or whatever has its ``source_vocabulary`` and ``target_vocabulary``.
-        config: the constructor's name and arguments, so that a file can be read back.
+        config: the constructor's name and arguments, so that a file can be read back; empty for a
+            model put together by hand, which cannot be saved.
     """
 
     def __init__(
@@ -43,32 +46,40 @@ class Translator(nn.Module):
         encoder: nn.Module,
         decoder: Decoder,
         vocabularies: Vocabularies,
-        config: dict[str, Any],
+        config: dict[str, Any] | None = None,
     ):
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
         self.source_vocabulary = vocabularies.source_vocabulary
         self.target_vocabulary = vocabularies.target_vocabulary
-        self.config = config
+        self.config = config or {}
 
     @property
     def device(self) -> torch.device:
         """Where the parameters are."""
         return next(self.parameters()).device
 
+    @property
+    def attends(self) -> bool:
+        """Whether there is an alignment to speak of."""
+        return isinstance(self.decoder.attention, Attention)
+
     def start(self, source: Source) -> tuple[Memory, Any]:
         """Read source sentences: the prepared memory and the decoder's first state."""
         memory, final = self.encoder(source)
         return self.decoder.start(memory, final)
 
-    def step(self, y_prev: Tensor, state: Any, memory: Memory) -> tuple[Tensor, Tensor, Any]:
-        """From y_{i-1} (B,) to log p(y_i | y_<i, x) (B, V), align (B, S) and the new state."""
+    def step(self, y_prev: Tensor, state: Any, memory: Memory) -> tuple[Tensor, Tensor | None, Any]:
+        """From y_{i-1} (B,) to log p(y_i | y_<i, x) (B, V), align (B, S) and the new state.
+
+        ``align`` is None for a model that does not attend.
+        """
         features, align, state = self.decoder.step(self.decoder.embedding(y_prev), state, memory)
         return self.decoder.readout(features).log_softmax(dim=-1), align, state
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Read source and reference: features (B, T, f) and align (B, T, S)."""
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """Read source and reference: features (B, T, f) and align (B, T, S) or None."""
         memory, final = self.encoder(batch.source)
         return self.decoder(batch.target_in, memory, final)
 
@@ -156,49 +167,219 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
+# -------------------------------------------------------------- the models, named as in the papers
+
+LAPTOP = {"hidden": 128, "layers": 1}  # other sizes are as hidden
+CONSTRUCTORS: dict[str, Callable[..., Translator]] = {}
+
+
+def choose(choices: Mapping[str, Any], argument: str, name: str) -> Any:
+    """One of some choices by its name, or an error that lists them."""
+    if name not in choices:
+        raise ValueError(f"{argument} must be one of {', '.join(choices)}, not {name!r}")
+    return choices[name]
+
+
+def constructor(paper: dict[str, int], draw: Callable[[str, Tensor], None]):
+    """What all constructors do: fill in sizes, seed the weights, note the configuration.
+
+    Args:
+        paper: the paper's sizes, for ``sizes="paper"``.
+        draw: draws one parameter, given its name, as the paper does; for ``init="paper"``.
+    """
+
+    def decorate(make: Callable[..., Translator]) -> Callable[..., Translator]:
+        @wraps(make)
+        def construct(corpus: Vocabularies, *args, **kwargs) -> Translator:
+            bound = signature(make).bind(corpus, *args, **kwargs)
+            bound.apply_defaults()
+            config = bound.arguments
+            sizes = choose({"laptop": LAPTOP, "paper": paper}, "sizes", config["sizes"])
+            as_paper = choose({"torch": False, "paper": True}, "init", config["init"])
+            for name in paper:  # hidden comes first: on a laptop, others are as it is
+                if config[name] is None:
+                    config[name] = sizes.get(name, config["hidden"])
+                if not isinstance(config[name], int) or config[name] < 1:
+                    raise ValueError(f"{name} must be a whole number, 1 or more: {config[name]!r}")
+            with seeded(config["seed"]), torch.no_grad():
+                model = make(*bound.args, **bound.kwargs)
+                for name, weights in model.named_parameters() if as_paper else ():
+                    draw(name, weights)
+            model.config = {"model": make.__name__} | {
+                name: value for name, value in config.items() if name not in ("corpus", "sizes")
+            }
+            return model
+
+        CONSTRUCTORS[make.__name__] = construct
+        return construct
+
+    return decorate
+
+
+def as_bahdanau(name: str, weights: Tensor) -> None:
+    """Draw a parameter as in Bahdanau et al. 2015, appendix B.1."""
+    *_, module, kind = name.split(".")
+    if "bias" in kind or module == "v_a":
+        nn.init.zeros_(weights)
+    elif "weight_hh" in kind or module in ("U_zr", "U"):  # recurrent: each gate for itself
+        for gate in weights.split(weights.size(1)):
+            nn.init.orthogonal_(gate)
+    else:
+        nn.init.normal_(weights, std=0.001 if module in ("W_a", "U_a") else 0.01)
+
+
+def uniformly(bound: float) -> Callable[[str, Tensor], None]:
+    """Draw parameters uniformly from [-bound, bound]."""
+    return lambda name, weights: nn.init.uniform_(weights, -bound, bound)
+
+
+@constructor({"hidden": 1000, "embedding": 620, "maxout": 500}, as_bahdanau)
+def rnnencdec(
+    corpus: Vocabularies,
+    hidden: int | None = None,
+    embedding: int | None = None,
+    maxout: int | None = None,
+    output_state: str = "current",
+    sizes: str = "laptop",
+    init: str = "torch",
+    seed: int = 0,
+) -> Translator:
+    """RNNencdec (Cho et al. 2014), the baseline of Bahdanau et al. 2015, section 2.1.
+
+    The same vector ``c = h_S`` enters at every step and in the output layer.
+
+    Args:
+        corpus: gives the vocabularies.
+        hidden: n, units of encoder and decoder (laptop: 128, paper: 1000).
+        embedding: m, numbers of a word's embedding (paper: 620); as ``hidden`` if not given.
+        maxout: l, units of the output layer (paper: 500); as ``hidden`` if not given.
+        output_state: the state that the output layer reads, see :class:`BahdanauDecoder`.
+        sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
+        init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
+        seed: of the initial weights.
+    """
+    encoder = ForwardGRU(len(corpus.source_vocabulary), embedding, hidden)
+    words, context = len(corpus.target_vocabulary), FixedContext()
+    decoder = BahdanauDecoder(
+        words, embedding, hidden, context, encoder.annotation_size, maxout, output_state
+    )
+    return Translator(encoder, decoder, corpus)
+
+
+@constructor({"hidden": 1000, "embedding": 620, "alignment": 1000, "maxout": 500}, as_bahdanau)
 def rnnsearch(
     corpus: Vocabularies,
-    hidden: int = 128,
+    hidden: int | None = None,
     embedding: int | None = None,
     alignment: int | None = None,
     maxout: int | None = None,
     output_state: str = "previous",
+    sizes: str = "laptop",
+    init: str = "torch",
     seed: int = 0,
 ) -> Translator:
     """RNNsearch (Bahdanau et al. 2015): bidirectional encoder, additive attention, maxout output.
 
     Args:
         corpus: gives the vocabularies.
-        hidden: n, units of the decoder and of each direction of the encoder (paper: 1000).
+        hidden: n, units of the decoder and of each direction of the encoder (laptop: 128, paper:
+            1000).
         embedding: m, numbers of a word's embedding (paper: 620); as ``hidden`` if not given.
         alignment: units of the alignment model (paper: 1000); as ``hidden`` if not given.
         maxout: l, units of the output layer (paper: 500); as ``hidden`` if not given.
         output_state: the state that the output layer reads, see :class:`BahdanauDecoder`.
+        sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
+        init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
         seed: of the initial weights.
     """
-    embedding, alignment, maxout = (size or hidden for size in (embedding, alignment, maxout))
-    config = {
-        "model": "rnnsearch",
-        "hidden": hidden,
-        "embedding": embedding,
-        "alignment": alignment,
-        "maxout": maxout,
-        "output_state": output_state,
-        "seed": seed,
-    }
-    with seeded(seed):
-        encoder = BidirectionalGRU(len(corpus.source_vocabulary), embedding, hidden)
-        score = Additive(hidden, encoder.annotation_size, alignment)
-        decoder = BahdanauDecoder(
-            len(corpus.target_vocabulary),
-            embedding,
-            hidden,
-            Attention(score, Global()),
-            encoder.annotation_size,
-            maxout,
-            output_state,
-        )
-    return Translator(encoder, decoder, corpus, config)
+    encoder = BidirectionalGRU(len(corpus.source_vocabulary), embedding, hidden)
+    score = Additive(hidden, encoder.annotation_size, alignment)
+    words, attention = len(corpus.target_vocabulary), Attention(score, Global())
+    decoder = BahdanauDecoder(
+        words, embedding, hidden, attention, encoder.annotation_size, maxout, output_state
+    )
+    return Translator(encoder, decoder, corpus)
 
 
-CONSTRUCTORS = {"rnnsearch": rnnsearch}
+@constructor({"hidden": 1000, "embedding": 1000, "layers": 4}, uniformly(0.08))
+def sutskever(
+    corpus: Vocabularies,
+    hidden: int | None = None,
+    embedding: int | None = None,
+    layers: int | None = None,
+    reverse: bool = True,
+    dropout: float = 0.0,
+    sizes: str = "laptop",
+    init: str = "torch",
+    seed: int = 0,
+) -> Translator:
+    """The LSTM encoder-decoder of Sutskever et al. 2014, without attention.
+
+    Args:
+        corpus: gives the vocabularies.
+        hidden: n, units of each layer (laptop: 128, paper: 1000).
+        embedding: m, numbers of a word's embedding (paper: 1000); as ``hidden`` if not given.
+        layers: LSTMs on top of each other (laptop: 1, paper: 4).
+        reverse: read the source backwards (section 3.3).
+        dropout: see :class:`SutskeverDecoder` (this paper has none).
+        sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
+        init: of the weights: ``"torch"`` for its defaults, or ``"paper"``: uniform in +-0.08.
+        seed: of the initial weights.
+    """
+    words = len(corpus.source_vocabulary)
+    encoder = StackedLSTM(words, embedding, hidden, layers, reverse=reverse, dropout=dropout)
+    words = len(corpus.target_vocabulary)
+    decoder = SutskeverDecoder(words, embedding, hidden, layers, dropout)
+    return Translator(encoder, decoder, corpus)
+
+
+@constructor({"hidden": 1000, "embedding": 1000, "layers": 4}, uniformly(0.1))
+def luong(
+    corpus: Vocabularies,
+    score: str = "dot",
+    window: str = "global",
+    D: int = 10,
+    feeding: bool = False,
+    hidden: int | None = None,
+    embedding: int | None = None,
+    layers: int | None = None,
+    bidirectional: bool = False,
+    reverse: bool = False,
+    dropout: float = 0.0,
+    max_length: int = 50,
+    sizes: str = "laptop",
+    init: str = "torch",
+    seed: int = 0,
+) -> Translator:
+    """The models of Luong et al. 2015: stacked LSTMs, attention on the top layer.
+
+    Args:
+        corpus: gives the vocabularies.
+        score: ``"dot"``, ``"scaled-dot"``, ``"general"``, ``"concat"``, ``"location"`` or
+            ``"additive"``.
+        window: ``"global"``, ``"local-m"`` or ``"local-p"``.
+        D: positions on either side of a local window's p_t (paper: 10).
+        feeding: input feeding (section 3.3).
+        hidden: n, units of each layer (laptop: 128, paper: 1000).
+        embedding: m, numbers of a word's embedding (paper: 1000); as ``hidden`` if not given.
+        layers: LSTMs on top of each other (laptop: 1, paper: 4).
+        bidirectional: an encoder of both directions, n/2 units each (paper: no).
+        reverse: read the source backwards (Table 1, "+ reverse").
+        dropout: see :class:`SutskeverDecoder` (paper: 0.2).
+        max_length: source positions that a location score knows (the paper drops longer sentences).
+        sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
+        init: of the weights: ``"torch"`` for its defaults, or ``"paper"``: uniform in +-0.1.
+        seed: of the initial weights.
+
+    Raises:
+        ValueError: an unknown name, sizes that make no model, or a location score with a local
+            window.
+    """
+    words = len(corpus.source_vocabulary)
+    encoder = StackedLSTM(words, embedding, hidden, layers, bidirectional, reverse, dropout)
+    make_score, make_window = choose(SCORES, "score", score), choose(WINDOWS, "window", window)
+    n, d = hidden, encoder.annotation_size
+    attention = Attention(make_score(n, d, max_length), make_window(n, D))
+    words = len(corpus.target_vocabulary)
+    decoder = LuongDecoder(words, embedding, n, attention, d, layers, dropout, feeding)
+    return Translator(encoder, decoder, corpus)

@@ -1,14 +1,16 @@
 """Recorded runs: one JSON file each, with all that is needed to draw it, judge it and repeat it.
 
 A chapter trains one model live; what it compares with others, or what it shows where real text
-cannot be reached, it reads from these files. ``python -m attnmt.runs NAME`` makes one again.
+cannot be reached, it reads from these files. ``results/runs.toml`` lists the runs of the book, and
+``attnmt record NAME`` makes one again.
 """
 
-import argparse
 import platform
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,28 +22,8 @@ from attnmt.decoding import force_align, greedy
 from attnmt.files import write_aside
 from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, perplexity, texts
 from attnmt.metrics import alignment_error_rate as aer
-from attnmt.model import Translator, rnnsearch
+from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import History, Recipe, fit
-
-# Sentences of our own, so that translations and alignments can be shown.
-SAMPLES = {
-    "multi30k": (
-        "Ein Mann repariert sein Fahrrad vor einem kleinen Laden.",
-        "Zwei kleine Mädchen spielen mit einem roten Ball im Garten.",
-        "Eine alte Frau trinkt ihren Kaffee auf einer Bank im Park.",
-        "Ein schwarzer Hund trägt einen Schuh und zwei Katzen sehen ihm zu.",
-        "Der Junge, der einen gelben Helm trägt, springt in den See.",
-        "Drei Männer mit weißen Hüten sitzen an einem Tisch und spielen Karten.",
-        "Eine Frau zeigt einem Kind, wie man einen Drachen steigen lässt.",
-        "Der Buchhändler sortiert am Abend seine Landkarten.",
-    ),
-    "grammar": (
-        "Das Kind schläft.",
-        "Die alte Frau hat gestern dem Lehrer ein Buch gegeben.",
-        "Der Mann, der den Hund sucht, muss dem Kind nicht helfen.",
-        "Peter hofft, dass die Ärztin morgen in München ankommt.",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -95,9 +77,10 @@ def record(
     corpus: Corpus,
     recipe: Recipe,
     seed: int = 0,
+    samples: Sequence[str] = (),
     progress: bool = True,
 ) -> Run:
-    """Train a model, translate the test pairs, and note down everything."""
+    """Train a model, translate the test pairs and some samples, and note down everything."""
     history = fit(model, corpus, recipe, seed, progress=progress)
     cpu = time.process_time()
     parts, pairs, hypotheses = {}, [], []
@@ -110,10 +93,10 @@ def record(
                 pairs += of_part
                 hypotheses += translated
     search_cpu_seconds = time.process_time() - cpu
-    known = corpus.test[0].sure is not None
+    known = model.attends and corpus.test[0].sure is not None
     return Run(
         name=name,
-        command=f"python -m attnmt.runs {name}",
+        command=f"attnmt record {name}",
         model=model.config,
         recipe=recipe,
         seed=seed,
@@ -129,7 +112,7 @@ def record(
         parts=parts,
         by_length=bleu_by_length(hypotheses, pairs),
         aer=aer(force_align(model, corpus.test), corpus.test) if known else None,
-        samples=[translate_sample(model, text) for text in SAMPLES[corpus.name.split("-")[0]]],
+        samples=[translate_sample(model, text) for text in samples],
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
         search_cpu_seconds=search_cpu_seconds,
         format="attnmt-run-1",
@@ -179,39 +162,46 @@ def load_run(name: str, folder: Path | None = None) -> Run:
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         raise ValueError(
             f"{path} is damaged or not a recorded run ({place}: {first['msg']}). "
-            f"Make it again with: python -m attnmt.runs {name}"
+            f"Make it again with: attnmt record {name}"
         ) from error
 
 
 # ------------------------------------------------------------------------- the runs of the book
 
 CORPORA: dict[str, Callable[[], Corpus]] = {"multi30k": multi30k, "grammar": grammar_corpus}
-RECIPES = {"multi30k": Recipe(), "grammar": Recipe(epochs=3)}
-SYSTEMS: dict[str, Callable[..., Translator]] = {"rnnsearch": rnnsearch}
-SEEDS = (0, 1, 2)
 
 
-def make(name: str) -> Run:
-    """Make a run of the book again, from its name: ``SYSTEM-CORPUS-SEED``."""
+@cache
+def book() -> dict[str, Any]:
+    """What ``results/runs.toml`` says: ``seeds``, ``systems``, and recipe and samples by corpus."""
+    return tomllib.loads((results_folder() / "runs.toml").read_text(encoding="utf-8"))
+
+
+def names() -> list[str]:
+    """All runs of the book: ``SYSTEM-CORPUS-SEED``."""
+    plan = book()
+    return [f"{s}-{c}-{n}" for s in plan["systems"] for c in plan["corpora"] for n in plan["seeds"]]
+
+
+def make(name: str, models: Path | None = None, progress: bool = True) -> Run:
+    """Make a run of the book again.
+
+    Args:
+        name: one of :func:`names`.
+        models: a folder to save the trained model in, as ``<name>.safetensors``.
+        progress: show a bar.
+
+    Raises:
+        ValueError: the book has no such run.
+    """
+    if name not in names():
+        raise ValueError(f"the book has no run {name!r}. It has: {', '.join(names())}")
     system, corpus_name, seed = name.rsplit("-", 2)
-    corpus = CORPORA[corpus_name]()
-    model = SYSTEMS[system](corpus, seed=int(seed))
-    return record(name, model, corpus, RECIPES[corpus_name], int(seed))
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Record runs of the book, from the command line."""
-    names = [f"{s}-{c}-{seed}" for s in SYSTEMS for c in CORPORA for seed in SEEDS]
-    parser = argparse.ArgumentParser(prog="python -m attnmt.runs", description=__doc__)
-    parser.add_argument("names", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
-    torch.set_num_threads(1)
-    for name in parser.parse_args(arguments).names:
-        run = make(name)
-        print(
-            f"{name}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}], "
-            f"{run.history.cpu_seconds:.0f} CPU-seconds of training, stored in {save_run(run)}"
-        )
-
-
-if __name__ == "__main__":
-    main()
+    corpus, plan = CORPORA[corpus_name](), book()
+    arguments = {**plan["systems"][system], "seed": int(seed)}
+    model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
+    recipe, samples = Recipe(**plan["corpora"][corpus_name]["recipe"]), plan["corpora"][corpus_name]
+    run = record(name, model, corpus, recipe, int(seed), samples["samples"], progress)
+    if models:
+        model.save(Path(models) / f"{name}.safetensors")
+    return run

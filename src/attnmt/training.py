@@ -1,30 +1,60 @@
-"""Training: a recipe is data, ``fit`` follows it and returns the history."""
+"""Training: a recipe is data; ``fit`` follows it, survives being killed, and tells what it saw."""
 
+import json
 import math
+import os
+import signal
+import threading
 import time
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Literal, get_args
 
 import torch
+from pydantic import TypeAdapter
+from safetensors.torch import save as to_safetensors
+from torch import Tensor
 from tqdm import tqdm
 
-from attnmt.batches import batches
+from attnmt.batches import Batch, batches
 from attnmt.corpus import Corpus
-from attnmt.metrics import perplexity
-from attnmt.model import Translator, seeded
+from attnmt.decoding import greedy
+from attnmt.files import read_tensors, remove_leftovers, write_aside
+from attnmt.metrics import bleu, perplexity, texts
+from attnmt.model import Translator
+
+OPTIMISERS = {
+    "adam": partial(torch.optim.Adam, fused=True),
+    "adadelta": partial(torch.optim.Adadelta, rho=0.95, eps=1e-6),
+    "sgd": torch.optim.SGD,
+}
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How to train. The default is a quick recipe for a laptop, neither paper's.
 
+    A recipe says nothing of the model: how its weights start (``init="paper"``) and how much
+    dropout there is are arguments of its constructor.
+
     Attributes:
         epochs: times that all of ``train`` is read.
         batch_size: pairs a batch.
-        learning_rate: Adam's step size.
+        learning_rate: the step size, of which each optimiser makes its own use.
         halve_after: the learning rate is halved at the start of every epoch after this one (Luong
             et al. 2015, section 4.1, do so for SGD); None keeps it constant.
         clip: the gradient is rescaled when its norm is larger than this.
         pool: batches whose sentences are sorted by length together (Bahdanau et al. 2015: 20).
+        optimiser: ``"adam"``, ``"adadelta"`` (rho 0.95, epsilon 1e-6) or ``"sgd"``.
+        per: the loss of a batch is a sum over its tokens, divided by the number of its tokens or of
+            its sentences. A learning rate and a clip for one do not carry over to the other: the
+            gradient per sentence is larger, by as many times as a sentence has tokens.
+        keep: the weights that the model has in the end: those of the last epoch, or of the epoch
+            with the best, that is the lowest, perplexity on ``valid``.
     """
 
     epochs: int = 5
@@ -33,16 +63,33 @@ class Recipe:
     halve_after: int | None = 2
     clip: float = 1.0
     pool: int = 20
+    optimiser: Literal["adam", "adadelta", "sgd"] = "adam"
+    per: Literal["token", "sentence"] = "token"
+    keep: Literal["last", "best"] = "last"
 
     def __post_init__(self):
         for name in ("epochs", "batch_size", "learning_rate", "clip", "pool"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
+        for name in ("optimiser", "per", "keep"):
+            choices = get_args(Recipe.__annotations__[name])
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {choices}, not {getattr(self, name)!r}")
 
     def learning_rate_of(self, epoch: int) -> float:
         """The learning rate in an epoch, counted from 1."""
         halvings = 0 if self.halve_after is None else max(0, epoch - self.halve_after)
         return self.learning_rate / 2**halvings
+
+
+# Bahdanau et al. 2015, appendix B.2; clip 1 and a pool of 20 are the default. The paper trains by
+# the hour: the number of epochs is ours.
+BAHDANAU = Recipe(5, 80, 1.0, halve_after=None, optimiser="adadelta", per="sentence", keep="best")
+# Luong et al. 2015, section 4.1; per sentence is from the authors' code. That code leaves the
+# embeddings out of the gradient's norm; here all weights are in it, as the paper reads. The pool is
+# ours.
+LUONG = Recipe(10, 128, 1.0, 5, clip=5.0, optimiser="sgd", per="sentence", keep="best")
+LUONG_DROPOUT = replace(LUONG, epochs=12, halve_after=8)  # for models made with dropout=0.2
 
 
 @dataclass(frozen=True)
@@ -51,7 +98,8 @@ class Epoch:
 
     ``train_perplexity`` is the mean over the epoch, while the weights moved, so it lags behind.
     ``gradient_norm`` is the mean before clipping; ``seconds`` are of the clock, ``cpu_seconds`` of
-    the processor, both without validation.
+    the processor, both without validation; ``bleu`` is of greedy translations of ``valid``, case
+    ignored, where it was asked for.
     """
 
     epoch: int
@@ -62,6 +110,12 @@ class Epoch:
     tokens: int
     seconds: float
     cpu_seconds: float
+    bleu: float | None = None
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Target tokens learned from in a second of the clock."""
+        return self.tokens / self.seconds
 
 
 @dataclass
@@ -70,6 +124,11 @@ class History:
 
     epochs: list[Epoch] = field(default_factory=list)
     device: str = "cpu"
+
+    @property
+    def best(self) -> Epoch:
+        """The epoch with the lowest perplexity on ``valid``, the first of equals."""
+        return min(self.epochs, key=lambda epoch: epoch.valid_perplexity)
 
     @property
     def cpu_seconds(self) -> float:
@@ -87,6 +146,154 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+# ------------------------------------------------------------------------- a training, step by step
+
+HISTORY = TypeAdapter(History)
+FORMAT = "attnmt-checkpoint-1"
+MOST = 700  # nats a token: exp of much more is no number
+
+
+class Training:
+    """All that changes while a model is trained, and how it is kept on the disk.
+
+    Where it stands is the history of the epochs done, and the sums of the one under way. A
+    checkpoint is one safetensors file: weights, the optimiser's state, the best epoch's weights and
+    the random generators' states are tensors; history, sums, and ``facts``, which tell one training
+    from another, are JSON. It is data only: reading it cannot run code.
+    """
+
+    def __init__(
+        self, model: Translator, corpus: Corpus, recipe: Recipe, seed: int, path: Path | None
+    ):
+        self.model, self.corpus, self.recipe, self.seed, self.path = (
+            model,
+            corpus,
+            recipe,
+            seed,
+            path,
+        )
+        self.vocabularies = model.source_vocabulary, model.target_vocabulary
+        self.optimiser = OPTIMISERS[recipe.optimiser](model.parameters(), lr=recipe.learning_rate)
+        self.history, self.sums = History(device=model.device.type), Counter()
+        self.best: dict[str, Tensor] = {}
+        facts = {f"model.{name}": value for name, value in model.config.items()}
+        facts |= {f"recipe.{name}": value for name, value in asdict(recipe).items()}
+        facts |= {"seed": seed, "device": model.device.type, "corpus": corpus.fingerprint}
+        facts["vocabularies"] = [(len(v), v.language, v.lower) for v in self.vocabularies]
+        weights = model.state_dict().items()
+        facts |= {name: f"{value.dtype} {tuple(value.shape)}" for name, value in weights}
+        self.facts = json.loads(json.dumps(facts))  # as they look when read back
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch under way, counted from 1."""
+        return len(self.history.epochs) + 1
+
+    def save(self) -> None:
+        """Write the checkpoint, if there is to be one: aside, flushed, renamed over the last."""
+        if self.path is None:
+            return
+        tensors = {f"model/{name}": value for name, value in self.model.state_dict().items()}
+        tensors |= {f"best/{name}": value for name, value in self.best.items()}
+        for name, weights in self.model.named_parameters():
+            for key, value in self.optimiser.state.get(weights, {}).items():
+                if value is not None:  # a momentum that plain SGD does not have
+                    tensors[f"{key}/{name}"] = value
+        tensors["random/cpu"] = torch.get_rng_state()
+        if self.model.device.type == "cuda":
+            tensors["random/cuda"] = torch.cuda.get_rng_state(self.model.device)
+        tensors = {name: value.detach().cpu().clone() for name, value in tensors.items()}
+        metadata = {
+            "format": FORMAT,
+            "facts": json.dumps(self.facts),
+            "sums": json.dumps(self.sums),
+        }
+        metadata["history"] = HISTORY.dump_json(self.history).decode()
+        write_aside(self.path, to_safetensors(tensors, metadata))
+
+    def restore(self) -> None:
+        """Go back to where the checkpoint was written; :func:`fit` says what is refused."""
+        metadata, tensors = read_tensors(self.path, FORMAT, "a checkpoint of attnmt")
+        there, here = json.loads(metadata["facts"]), self.facts
+        if other := [name for name in here | there if there.get(name) != here.get(name)]:
+            raise ValueError(
+                f"{self.path} is the checkpoint of another training: its {other[0]} is "
+                f"{there.get(other[0])!r}, not {here.get(other[0])!r} (of {len(other)} differences)"
+            )
+        parts: dict[str, dict[str, Tensor]] = defaultdict(dict)
+        for name, value in tensors.items():
+            part, _, rest = name.partition("/")
+            parts[part][rest] = value
+        self.model.load_state_dict(parts.pop("model"))
+        self.best = {
+            name: value.to(self.model.device) for name, value in parts.pop("best", {}).items()
+        }
+        random = parts.pop("random")
+        torch.set_rng_state(random["cpu"])
+        if "cuda" in random:
+            torch.cuda.set_rng_state(random["cuda"], self.model.device)
+        state = {  # what is left is the optimiser's
+            index: {part: values[name] for part, values in parts.items() if name in values}
+            for index, (name, _) in enumerate(self.model.named_parameters())
+        }
+        self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
+        self.history = HISTORY.validate_json(metadata["history"])
+        self.sums = Counter(json.loads(metadata["sums"]))
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        """Learn from one batch; returns what it adds to the sums."""
+        losses = self.model.token_losses(batch.to(self.model.device))
+        loss = losses.mean() if self.recipe.per == "token" else losses.sum() / len(batch.target_in)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip))
+        total, tokens = float(losses.detach().sum()), len(losses)
+        if not (math.isfinite(norm) and total < MOST * tokens):
+            raise FloatingPointError(
+                f"a loss of {total / tokens:g} a token and a gradient of norm {norm:g} in epoch "
+                f"{self.epoch}, batch {self.sums['batches'] + 1}, at learning rate "
+                f"{self.recipe.learning_rate_of(self.epoch):g}: try a smaller one"
+            )
+        self.optimiser.step()
+        return {"batches": 1, "tokens": tokens, "loss": total, "gradient_norm": norm}
+
+    def steps(self) -> Iterator[int]:
+        """Learn from the rest of the epoch; yields the number of tokens after each step."""
+        size, pool = self.recipe.batch_size, self.recipe.pool
+        order = self.seed + self.epoch * 1_000_003  # another in each epoch and for each seed
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.recipe.learning_rate_of(self.epoch)
+        shuffled = batches(self.corpus.train, *self.vocabularies, size, pool, order)
+        clock, cpu = time.perf_counter(), time.process_time()
+        for batch in islice(shuffled, self.sums["batches"], None):
+            new = self.step(batch)
+            seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
+            self.sums.update(new, seconds=seconds, cpu_seconds=cpu_seconds)
+            yield new["tokens"]
+            clock, cpu = time.perf_counter(), time.process_time()
+
+    def end_epoch(self, measure_bleu: bool) -> Epoch:
+        """Measure ``valid``, and begin the next epoch."""
+        sums, valid, score = self.sums, self.corpus.valid, None
+        if measure_bleu:
+            translated = texts(self.model, greedy(self.model, [pair.source for pair in valid]))
+            score = bleu(translated, [pair.target_text for pair in valid], lowercase=True).score
+        epoch = Epoch(
+            self.epoch,
+            train_perplexity=math.exp(sums["loss"] / sums["tokens"]),
+            valid_perplexity=perplexity(self.model, valid),
+            learning_rate=self.recipe.learning_rate_of(self.epoch),
+            gradient_norm=sums["gradient_norm"] / sums["batches"],
+            bleu=score,
+            **{name: sums[name] for name in ("tokens", "seconds", "cpu_seconds")},
+        )
+        self.history.epochs.append(epoch)
+        if self.recipe.keep == "best" and self.history.best is epoch:
+            self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
+        self.sums = Counter()
+        return epoch
+
+
 def fit(
     model: Translator,
     corpus: Corpus,
@@ -94,8 +301,21 @@ def fit(
     seed: int = 0,
     device: torch.device | str | None = None,
     progress: bool = True,
+    *,
+    checkpoint: str | os.PathLike | None = None,
+    every: int = 100,
+    resume: bool = False,
+    measure_bleu: bool = False,
 ) -> History:
     """Train a model on ``corpus.train``, and measure ``corpus.valid`` after each epoch.
+
+    With a checkpoint, a training that was killed at any moment and is resumed ends with the same
+    weights, bit for bit, as one that was not: on the same kind of machine, with the same number of
+    threads and the same version of PyTorch. (On a GPU, as far as its operations are deterministic.)
+
+    Ctrl-C lets the step under way end, writes the checkpoint if there is one, and then raises
+    KeyboardInterrupt. The model keeps what it learned until then, and can be used and saved. A
+    second Ctrl-C does not wait.
 
     Args:
         model: trained in place, and moved to the device.
@@ -103,68 +323,77 @@ def fit(
         recipe: how to train.
         seed: of the order of batches and of dropout.
         device: where; by itself a GPU if there is one.
-        progress: show a bar.
+        progress: show a bar: epoch, tokens, time left, tokens a second.
+        checkpoint: a file, written before the first step, after every so many steps, and after each
+            epoch.
+        every: steps, that is batches, between checkpoints.
+        resume: go on from the checkpoint; from the beginning if there is none yet. A training that
+            had reached its end is only read back.
+        measure_bleu: after each epoch, also translate ``valid``, greedily, and measure BLEU.
 
     Raises:
-        ValueError: the model was made for other vocabularies.
-        FloatingPointError: the loss is no number any more.
+        ValueError: the model was made for other vocabularies; ``train`` or ``valid`` is empty; the
+            checkpoint is damaged, or of another model, recipe, corpus, vocabulary, seed, device.
+        FileExistsError: the checkpoint exists, and ``resume`` was not asked for.
+        OSError: the checkpoint cannot be written. The last one is still whole.
+        FloatingPointError: the loss or the gradient is no number any more. The model has the
+            weights from before that step, and the last checkpoint is kept.
+        KeyboardInterrupt: after Ctrl-C, see above.
     """
-    recipe = recipe or Recipe()
     for side in ("source_vocabulary", "target_vocabulary"):
         if getattr(model, side) != getattr(corpus, side):
-            raise ValueError(
-                f"the model's {side} is not that of {corpus.name}: make the model from the corpus "
-                "that it is trained on"
+            raise ValueError(f"the model's {side} is not that of {corpus.name}: make it from that")
+    if not corpus.train or not corpus.valid:
+        raise ValueError(f"{corpus.name} needs pairs in both train and valid")
+    path = None if checkpoint is None else Path(checkpoint)
+    if every < 1 or (resume and path is None):
+        raise ValueError(f"every must be 1 or more, not {every}; and resume needs a checkpoint")
+    if path and path.exists() and not resume:
+        raise FileExistsError(f"{path} exists: resume it, delete it, or give another checkpoint")
+    recipe, device = recipe or Recipe(), torch.device(device or best_device())
+    training = Training(model.to(device).train(), corpus, recipe, seed, path)
+    tokens = sum(len(pair.target) + 1 for pair in corpus.train)  # of an epoch, each </s> included
+    asked, before = threading.Event(), signal.getsignal(signal.SIGINT)
+    listening = threading.current_thread() is threading.main_thread() and callable(before)
+
+    def ask(*_) -> None:  # the first Ctrl-C must not cut a step in two; a second one may
+        asked.set()
+        signal.signal(signal.SIGINT, before)
+
+    try:
+        if listening:
+            signal.signal(signal.SIGINT, ask)
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(seed)
+            if path:
+                if path.exists():
+                    training.restore()
+                remove_leftovers(path)
+                training.save()
+            done, total = (
+                (training.epoch - 1) * tokens + training.sums["tokens"],
+                recipe.epochs * tokens,
             )
-    vocabularies = model.source_vocabulary, model.target_vocabulary
-    device = torch.device(device) if device else best_device()
-    model.to(device).train()
-    optimiser = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
-    history = History(device=device.type)
-    steps = math.ceil(len(corpus.train) / recipe.batch_size)
-    with (
-        seeded(seed),
-        tqdm(total=recipe.epochs * steps, unit="batch", disable=not progress) as bar,
-    ):
-        for number in range(1, recipe.epochs + 1):
-            for group in optimiser.param_groups:
-                group["lr"] = recipe.learning_rate_of(number)
-            bar.set_description(f"epoch {number}/{recipe.epochs}")
-            clock, cpu = time.perf_counter(), time.process_time()
-            loss_sum, norm_sum, tokens, done = 0.0, 0.0, 0, 0
-            order = seed + number * 1_000_003  # another order in each epoch and for each seed
-            for batch in batches(
-                corpus.train, *vocabularies, recipe.batch_size, recipe.pool, order
-            ):
-                losses = model.token_losses(batch.to(device))
-                optimiser.zero_grad(set_to_none=True)
-                losses.mean().backward()
-                norm = torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-                if not torch.isfinite(norm):
-                    raise FloatingPointError(
-                        f"the gradient is not finite in epoch {number}, batch {done + 1}, at "
-                        f"learning rate {recipe.learning_rate_of(number):g}: try a smaller one"
-                    )
-                optimiser.step()
-                loss_sum += float(losses.detach().sum())
-                norm_sum += float(norm)
-                tokens += len(losses)
-                done += 1
-                bar.update()
-            seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
-            epoch = Epoch(
-                epoch=number,
-                train_perplexity=math.exp(loss_sum / tokens),
-                valid_perplexity=perplexity(model, corpus.valid),
-                learning_rate=recipe.learning_rate_of(number),
-                gradient_norm=norm_sum / done,
-                tokens=tokens,
-                seconds=seconds,
-                cpu_seconds=cpu_seconds,
-            )
-            history.epochs.append(epoch)
-            bar.set_postfix_str(
-                f"valid perplexity {epoch.valid_perplexity:.2f}, {tokens / seconds:,.0f} tokens/s"
-            )
-    model.eval()
-    return history
+            with tqdm(
+                total=total, initial=done, unit=" tokens", unit_scale=True, disable=not progress
+            ) as bar:
+                while training.epoch <= recipe.epochs:
+                    bar.set_description(f"epoch {training.epoch}/{recipe.epochs}")
+                    for learned in training.steps():
+                        bar.update(learned)
+                        if training.sums["batches"] % every == 0 or asked.is_set():
+                            training.save()
+                        if asked.is_set():
+                            raise KeyboardInterrupt
+                    epoch = training.end_epoch(measure_bleu)
+                    bar.set_postfix_str(f"valid perplexity {epoch.valid_perplexity:.2f}")
+                    training.save()
+        if training.best:
+            model.load_state_dict(training.best)
+        if asked.is_set():  # pressed while the last epoch was measured
+            raise KeyboardInterrupt
+    finally:
+        model.eval()
+        if listening:
+            signal.signal(signal.SIGINT, before)
+    return training.history

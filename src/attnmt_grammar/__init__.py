@@ -9,7 +9,8 @@ which they empty the slots. German uses topological fields:
     Gestern     | hatte         | der Mann das Buch         | gekauft        | , weil er müde war
     (adverbial) | (finite verb) | (subject, objects, nicht) | (verb, prefix) | (clauses)
 
-The words live in `lexicon/*.tsv` (see its README); this module knows only how they combine.
+The words live in `lexicon/*.tsv` (see its README); this module knows only how they combine. It is a
+package of its own: it needs nothing but Python, and `attnmt.corpus` is its one reader.
 
 What the source says determines the target, in both directions. Hence some silences:
 - English has one *you*, so nobody is addressed but in imperatives, and they say *du*.

@@ -1,0 +1,131 @@
+"""What search is worth: beams, length normalisation, ensembles, unknown words replaced.
+
+Takes the book's recorded models (trained again where ``_build/models`` does not have them),
+searches the test sentences in several ways, and stores BLEU and paired-bootstrap p-values in
+``results/studies/decoding.json``, which chapter 7 reads. Only scores are stored, no sentences.
+Usage: python tools/decoding_study.py
+"""
+
+import json
+import platform
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from attnmt import Ensemble, Translator, beam_search, bleu, force_align, greedy, replace_unknown
+from attnmt.corpus import Corpus, Pair
+from attnmt.decoding import Translation, read_dictionary
+from attnmt.files import write_aside
+from attnmt.metrics import paired_bootstrap, texts
+from attnmt.runs import CORPORA, make
+
+ROOT = Path(__file__).resolve().parents[1]
+MODELS = ROOT / "_build" / "models"
+STORE = ROOT / "results" / "studies" / "decoding.json"
+SEEDS = (0, 1, 2)
+SYSTEMS = ("rnnsearch", "luong-bidirectional")
+BEAMS = (1, 2, 5, 10, 25)
+PENALTIES = (0.0, 0.5, 1.0, 1.5)
+
+
+def trained(system: str, corpus: str, seed: int) -> Translator:
+    """A recorded model."""
+    path = MODELS / f"{system}-{corpus}-{seed}.safetensors"
+    if not path.exists():
+        make(path.stem, MODELS)
+    return Translator.load(path)
+
+
+class Judge:
+    """Measures translations of the same pairs against their references."""
+
+    def __init__(self, model, pairs: list[Pair]):
+        self.model = model
+        self.sentences = [pair.source for pair in pairs]
+        self.references = [pair.target_text for pair in pairs]
+
+    def score(self, found: list[Translation]) -> dict:
+        """BLEU, and how long the translations are against the references."""
+        result = bleu(texts(self.model, found), self.references, lowercase=True)
+        words = sum(len(text.split()) for text in texts(self.model, found))
+        ratio = words / sum(len(text.split()) for text in self.references)
+        mean = sum(translation.score for translation in found) / len(found)
+        signature = result.signature
+        return {"bleu": result.score, "length": ratio, "log_p": mean, "signature": signature}
+
+    def compare(self, baseline: list[Translation], system: list[Translation]) -> dict:
+        """The second's gain over the first, with its p-value."""
+        both = [texts(self.model, found) for found in (baseline, system)]
+        return asdict(paired_bootstrap(*both, self.references, lowercase=True))
+
+
+def unknown_words(model, corpus: Corpus, pairs: list[Pair]) -> dict:
+    """The gain of replacing ``<unk>``, on pairs whose source has a word unknown to the model."""
+    pairs = [p for p in pairs if any(word not in model.source_vocabulary for word in p.source)]
+    judge = Judge(model, pairs)
+    found = greedy(model, judge.sentences)
+    copied = replace_unknown(found, judge.sentences)
+    dictionary = read_dictionary(force_align(model, corpus.train), corpus.train)
+    looked_up = replace_unknown(found, judge.sentences, dictionary)
+    return {
+        "pairs": len(pairs),
+        "written": sum("<unk>" in translation.words for translation in found),
+        "copied": judge.compare(found, copied),
+        "looked up": judge.compare(found, looked_up),
+        "known words only": judge.compare(found, greedy(model, judge.sentences, unknown=False)),
+    }
+
+
+def study(system: str, name: str) -> dict:
+    """All comparisons of one system on one corpus."""
+    corpus = CORPORA[name]()
+    pairs = corpus.test + corpus.long
+    models = [trained(system, name, seed) for seed in SEEDS]
+    judge = Judge(models[0], pairs)
+    ones = [greedy(model, judge.sentences) for model in models]
+    began = time.process_time()
+    fives = [beam_search(model, judge.sentences, beam=5) for model in models]
+    beam_seconds = time.process_time() - began
+    ensemble = Ensemble(models)
+    together = greedy(ensemble, judge.sentences)
+    together_5 = beam_search(ensemble, judge.sentences, beam=5)
+    found = {
+        "greedy": [judge.score(one) for one in ones],
+        "beam 5 over greedy": [judge.compare(*both) for both in zip(ones, fives, strict=True)],
+        "beam 5 CPU-seconds": beam_seconds / len(models),
+        "ensemble of 3, greedy, over each": [judge.compare(one, together) for one in ones],
+        "ensemble of 3, beam 5, over each": [judge.compare(five, together_5) for five in fives],
+        "width": {},
+        "length penalty": {},
+        "unknown words": [unknown_words(model, corpus, corpus.test) for model in models],
+    }
+    if corpus.names:
+        found["unseen names"] = [unknown_words(model, corpus, corpus.names) for model in models]
+    for beam in BEAMS if system == SYSTEMS[-1] else ():
+        wide = [beam_search(model, judge.sentences, beam=beam) for model in models]
+        found["width"][str(beam)] = [judge.score(one) for one in wide]
+    for penalty in PENALTIES:
+        some = [beam_search(m, judge.sentences, beam=5, length_penalty=penalty) for m in models]
+        found["length penalty"][str(penalty)] = [judge.score(one) for one in some]
+    return found
+
+
+def main() -> None:
+    """Fill the store, one system and corpus after the other."""
+    torch.set_num_threads(1)
+    store = {
+        "command": "python tools/decoding_study.py",
+        "seeds": SEEDS,
+        "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+    }
+    for name in CORPORA:
+        for system in SYSTEMS:
+            store[f"{system}-{name}"] = study(system, name)
+            print(system, name, flush=True)
+            write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()
