@@ -48,21 +48,23 @@ def query():
     return torch.randn(B, T, N, dtype=torch.double)
 
 
-def made(kind, D=1, lengths=LENGTHS, S=S):
+def made(kind, D=1, lengths=LENGTHS, S=S, d=None):
     """An attention by its names, its weights enlarged so that it is decided, and its memory."""
-    attention = make_attention(*kind, N, size_for(kind[0]), D).double().requires_grad_(False)
+    d = d or size_for(kind[0])
+    attention = make_attention(*kind, N, d, D).double().requires_grad_(False)
     for weights in attention.parameters():
         weights.mul_(3)
-    return attention, attention.prepare(make_memory(lengths, S, size_for(kind[0])))
+    return attention, attention.prepare(make_memory(lengths, S, d))
 
 
 # ----------------------------------------------------------------------------------- the papers'
 
 
+@pytest.mark.parametrize("d", [N, None], ids=["equal sizes", "unequal sizes"])
 @pytest.mark.parametrize("name", SCORES)
-def test_every_score_is_the_papers_by_hand(name, query):
+def test_every_score_is_the_papers_by_hand(name, d, query):
     """The score of each query and each annotation, one number at a time."""
-    attention, memory = made((name, "global"))
+    attention, memory = made((name, "global"), d=d)
     e = attention.score(query, memory.keys)
     for b in range(B):
         for t in range(T):

@@ -21,7 +21,7 @@ import torch
 from conftest import made_up_corpus
 from safetensors.torch import load_file, save_file
 
-from attnmt import Recipe, Translator, fit, training
+from attnmt import Recipe, Translator, fit, perplexity, training
 from attnmt.model import luong, rnnsearch
 from attnmt.training import BAHDANAU, LUONG_DROPOUT, Training
 
@@ -32,7 +32,7 @@ KILLED = {
     "adadelta": replace(BAHDANAU, **SMALL),
     "sgd": replace(LUONG_DROPOUT, halve_after=2, **SMALL),
 }
-KILLS = 36
+KILLS = 32
 
 
 def dropping(corpus, **changed):
@@ -88,7 +88,8 @@ def kill_again_and_again(folder):
     """Kill trainings at random moments after their first step, until there were enough kills."""
     torch.set_num_threads(1)
     corpus, draw = made_up_corpus(train=120), random.Random(0)
-    Training(dropping(corpus), corpus, KILLED["adam"], 0, None)  # imports what children would
+    Training(dropping(corpus), corpus, KILLED["adam"], 0, None)  # what each child need not repeat
+    perplexity(dropping(corpus), corpus.valid)
     report = {"kills": 0, "in_write": 0, "rounds": []}
     for name in KILLED:
         (folder / name).mkdir()
@@ -415,6 +416,19 @@ def test_a_loss_too_large_for_a_perplexity_stops_too(small):
     recipe = replace(KILLED["sgd"], learning_rate=1e9)
     with pytest.raises(FloatingPointError, match="at learning rate 1e\\+09: try a smaller one"):
         train(luong(small, hidden=6), small, recipe=recipe)
+
+
+@pytest.mark.parametrize("worst", [math.nan, math.inf, OverflowError])
+def test_a_perplexity_that_is_no_number_stops_too(small, tmp_path, monkeypatch, worst):
+    def perplexity(*_):
+        if worst is OverflowError:
+            raise worst("math range error")
+        return worst
+
+    path = tmp_path / "checkpoint"
+    monkeypatch.setattr(training, "perplexity", perplexity)
+    with pytest.raises(FloatingPointError, match=rf"on valid, in epoch 1.*{path} is as it was"):
+        train(dropping(small), small, path)
 
 
 def press_after(model, steps, times=1):

@@ -346,7 +346,7 @@ def test_translate_answers_each_line_before_the_next_is_given(trained):
 def test_ctrl_c_ends_with_130_and_resume_goes_on_to_the_same_weights(tmp_path, run):
     """The real process, stopped by a real signal."""
     begun, whole = tmp_path / "begun", tmp_path / "whole"
-    more = [*SMALL, "--recipe.epochs", "40", "--recipe.batch_size", "10", "--every", "5"]
+    more = [*SMALL, "--recipe.epochs", "12", "--recipe.batch_size", "10", "--every", "5"]
     command = [*COMMAND, "train", begun, *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     checkpoint, first = tmp_path / "begun.checkpoint", None

@@ -526,9 +526,18 @@ def test_members_of_an_ensemble_join_another_one_by_one(three):
     assert decoding.members(three[0]) == three[:1]
 
 
-def test_an_ensemble_leaves_each_members_mode_alone(three):
+def test_no_member_drops_anything_and_each_keeps_its_mode(three, corpus):
+    """A member left in training would draw dropout, and answer otherwise each time."""
+    three[1] = sharpened(lambda corpus, **sizes: luong(corpus, dropout=0.5, **sizes), corpus)
+    ensemble, pairs = Ensemble(three), corpus.test[:5]
+
+    def answers():
+        scores = [found.score for found in greedy(ensemble, sources(corpus, 5))]
+        return scores, perplexity(ensemble, pairs), force_align(ensemble, pairs)
+
+    expected = answers()
     three[1].train()
-    greedy(Ensemble(three), [["w1"]])
+    assert answers() == expected
     assert [model.training for model in three] == [False, True, False]
 
 

@@ -128,7 +128,7 @@ def test_bahdanaus_initialisation(make, corpus):
     found = dict.fromkeys(["orthogonal", "zero", "0.001", "0.01"], 0)
     for name, weights in model.named_parameters():
         weights = weights.detach()
-        if name.startswith("encoder.rnn.weight_hh") or ".U" in name and "U_a" not in name:
+        if name.startswith("encoder.rnn.weight_hh") or (".U" in name and "U_a" not in name):
             kind = "orthogonal"
             for U in weights.split(30):
                 assert torch.allclose(U @ U.T, torch.eye(30).double(), atol=1e-5), name

@@ -217,9 +217,8 @@ def beam_search(
 def _beam_search(model, beam, length_penalty, n_best, unknown, sentences):
     """B sentences, of which b are still searched, with k = ``beam`` hypotheses: b k rows a step.
 
-    No hypothesis is copied. A step leaves behind, for each place in the beams, the word written
-    there and the row of the model's answer that it was read from, which is the back-pointer; and
-    for each row, the place at the step before that the row continued.
+    No hypothesis is copied. A step leaves behind, for each row of the next, the word that was
+    written and a back-pointer: the row that it was read from, where its align is, too.
     """
 
     def lp(length: Tensor) -> Tensor:
@@ -233,7 +232,7 @@ def _beam_search(model, beam, length_penalty, n_best, unknown, sentences):
     score = torch.full((len(live), beam), -torch.inf, device=live.device)  # (b, k) sum of log p
     score[:, 0] = 0  # at first the k are all alike, so that one takes part
     length = torch.zeros_like(y)  # (b k,) words and </s>
-    steps, aligns, origin = [], [], row.tolist()
+    steps, aligns = [], []
     found: list[Any] = [None] * len(sentences)
     while len(live):
         log_p, align, state = model.step(y, state, memory)  # (b k, V), (b k, S)
@@ -250,7 +249,6 @@ def _beam_search(model, beam, length_penalty, n_best, unknown, sentences):
         best += torch.arange(0, score.numel(), score[0].numel() * beam, device=y.device)[:, None]
         row = best // score.size(1)  # (b, k): whom each continues
         score, word = score.take(best), word.take(best)  # (b, k)
-        steps.append((word.flatten().tolist(), row.flatten().tolist(), origin))
 
         ended = word == EOS
         # log p only falls: no hypothesis can outrank its score of now at the greatest length
@@ -258,31 +256,30 @@ def _beam_search(model, beam, length_penalty, n_best, unknown, sentences):
         done = ended[:, :n_best].all(dim=1) & (rank[:, n_best - 1] >= hope)
         done |= limits == len(aligns)
         for b in done.nonzero().flatten().tolist():
-            index, totals = int(live[b]), score[b, :n_best].tolist()
+            index, best = int(live[b]), (part[b, :n_best].tolist() for part in (word, row, score))
             found[index] = [
-                _translation(model, sentences[index], *_trace(steps, b * beam + n), total, aligns)
-                for n, total in enumerate(totals)
+                _translation(model, sentences[index], *_trace(steps, last, at), total, aligns)
+                for last, at, total in zip(*best, strict=True)
                 if total != -math.inf
             ]
-        stay = ~done
-        origin = torch.arange(row.numel()).view(-1, beam)[stay.cpu()].flatten().tolist()
-        live, limits, score, row, word = (part[stay] for part in (live, limits, score, row, word))
-        state, y, length = state.select(row.flatten()), word.flatten(), length[row.flatten()]
+        live, limits, score, row, word = (part[~done] for part in (live, limits, score, row, word))
+        row, y = row.flatten(), word.flatten()  # (b k,)
+        steps.append((y.tolist(), row.tolist()))
+        state, length = state.select(row), length[row]
         if done.any():
-            memory = memory.select(row.flatten())
+            memory = memory.select(row)
     return found
 
 
 NEVER = {True: [PAD, BOS], False: [PAD, BOS, UNK]}  # what no translation holds, by `unknown`
 
 
-def _trace(steps: list[tuple[list[int], ...]], place: int) -> tuple[list[int], list[int]]:
-    """The words of the hypothesis at a place of the last step, and the rows they were read from."""
-    words, rows = [], []
-    for word, row, origin in reversed(steps):
-        words.append(word[place])
-        rows.append(row[place])
-        place = origin[row[place]]
+def _trace(steps: list[tuple[list[int], list[int]]], word: int, row: int):
+    """All words of the hypothesis that ends in ``word``, and the rows that they were read from."""
+    words, rows = [word], [row]
+    for written, pointers in reversed(steps):
+        words.append(written[rows[-1]])
+        rows.append(pointers[rows[-1]])
     return words[::-1], rows[::-1]
 
 

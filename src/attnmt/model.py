@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -19,7 +18,7 @@ from attnmt.attention import SCORES, WINDOWS, Additive, Attention, FixedContext,
 from attnmt.batches import Batch, Source
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
-from attnmt.files import write_aside
+from attnmt.files import read_tensors, write_aside
 from attnmt.vocab import SPECIALS, Vocabulary
 
 
@@ -117,16 +116,7 @@ class Translator(nn.Module):
         """
         if not os.path.exists(path):
             raise FileNotFoundError(f"no model at {path}")
-        try:
-            with safe_open(path, framework="pt") as file:
-                metadata = file.metadata() or {}
-                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
-            raise ValueError(
-                f"{path} is damaged or not a safetensors file ({error}). Save the model again."
-            ) from error
-        if metadata.get("format") != FORMAT:
-            raise ValueError(f"{path} is a safetensors file, but not a model that attnmt saved")
+        metadata, weights = read_tensors(path, FORMAT, "a model that attnmt saved")
         try:
             config = json.loads(metadata["config"])
             vocabularies = SimpleNamespace(

@@ -165,13 +165,8 @@ class Training:
     def __init__(
         self, model: Translator, corpus: Corpus, recipe: Recipe, seed: int, path: Path | None
     ):
-        self.model, self.corpus, self.recipe, self.seed, self.path = (
-            model,
-            corpus,
-            recipe,
-            seed,
-            path,
-        )
+        self.model, self.corpus, self.recipe = model, corpus, recipe
+        self.seed, self.path = seed, path
         self.vocabularies = model.source_vocabulary, model.target_vocabulary
         self.optimiser = OPTIMISERS[recipe.optimiser](model.parameters(), lr=recipe.learning_rate)
         self.history, self.sums = History(device=model.device.type), Counter()
@@ -193,22 +188,19 @@ class Training:
         """Write the checkpoint, if there is to be one: aside, flushed, renamed over the last."""
         if self.path is None:
             return
-        tensors = {f"model/{name}": value for name, value in self.model.state_dict().items()}
+        device, random = self.model.device, {"cpu": torch.get_rng_state()}
+        if device.type == "cuda":
+            random["cuda"] = torch.cuda.get_rng_state(device)
+        tensors = {f"random/{name}": value for name, value in random.items()}
+        tensors |= {f"model/{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"best/{name}": value for name, value in self.best.items()}
         for name, weights in self.model.named_parameters():
             for key, value in self.optimiser.state.get(weights, {}).items():
                 if value is not None:  # a momentum that plain SGD does not have
                     tensors[f"{key}/{name}"] = value
-        tensors["random/cpu"] = torch.get_rng_state()
-        if self.model.device.type == "cuda":
-            tensors["random/cuda"] = torch.cuda.get_rng_state(self.model.device)
         tensors = {name: value.detach().cpu().clone() for name, value in tensors.items()}
-        metadata = {
-            "format": FORMAT,
-            "facts": json.dumps(self.facts),
-            "sums": json.dumps(self.sums),
-        }
-        metadata["history"] = HISTORY.dump_json(self.history).decode()
+        metadata = {"format": FORMAT, "history": HISTORY.dump_json(self.history).decode()}
+        metadata |= {"facts": json.dumps(self.facts), "sums": json.dumps(self.sums)}
         write_aside(self.path, to_safetensors(tensors, metadata))
 
     def restore(self) -> None:
@@ -225,13 +217,11 @@ class Training:
             part, _, rest = name.partition("/")
             parts[part][rest] = value
         self.model.load_state_dict(parts.pop("model"))
-        self.best = {
-            name: value.to(self.model.device) for name, value in parts.pop("best", {}).items()
-        }
-        random = parts.pop("random")
+        device, random = self.model.device, parts.pop("random")
+        self.best = {name: value.to(device) for name, value in parts.pop("best", {}).items()}
         torch.set_rng_state(random["cpu"])
         if "cuda" in random:
-            torch.cuda.set_rng_state(random["cuda"], self.model.device)
+            torch.cuda.set_rng_state(random["cuda"], device)
         state = {  # what is left is the optimiser's
             index: {part: values[name] for part, values in parts.items() if name in values}
             for index, (name, _) in enumerate(self.model.named_parameters())
@@ -249,10 +239,8 @@ class Training:
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip))
         total, tokens = float(losses.detach().sum()), len(losses)
         if not (math.isfinite(norm) and total < MOST * tokens):
-            raise FloatingPointError(
-                f"a loss of {total / tokens:g} a token and a gradient of norm {norm:g} in epoch "
-                f"{self.epoch}, batch {self.sums['batches'] + 1}, at learning rate "
-                f"{self.recipe.learning_rate_of(self.epoch):g}: try a smaller one"
+            raise self.diverged(
+                f"a loss of {total / tokens:g} a token, a gradient of norm {norm:g}"
             )
         self.optimiser.step()
         return {"batches": 1, "tokens": tokens, "loss": total, "gradient_norm": norm}
@@ -272,16 +260,30 @@ class Training:
             yield new["tokens"]
             clock, cpu = time.perf_counter(), time.process_time()
 
+    def diverged(self, seen: str) -> FloatingPointError:
+        """The error for a training that has left the numbers."""
+        kept = f" {self.path} is as it was last written." if self.path else ""
+        return FloatingPointError(
+            f"{seen}, in epoch {self.epoch}, batch {self.sums['batches'] + 1}, at learning rate "
+            f"{self.recipe.learning_rate_of(self.epoch):g}: try a smaller one.{kept}"
+        )
+
     def end_epoch(self, measure_bleu: bool) -> Epoch:
         """Measure ``valid``, and begin the next epoch."""
         sums, valid, score = self.sums, self.corpus.valid, None
+        try:
+            valid_perplexity = perplexity(self.model, valid)
+        except OverflowError:
+            valid_perplexity = math.inf
+        if not math.isfinite(valid_perplexity):
+            raise self.diverged(f"a perplexity of {valid_perplexity:g} on valid")
         if measure_bleu:
             translated = texts(self.model, greedy(self.model, [pair.source for pair in valid]))
             score = bleu(translated, [pair.target_text for pair in valid], lowercase=True).score
         epoch = Epoch(
             self.epoch,
             train_perplexity=math.exp(sums["loss"] / sums["tokens"]),
-            valid_perplexity=perplexity(self.model, valid),
+            valid_perplexity=valid_perplexity,
             learning_rate=self.recipe.learning_rate_of(self.epoch),
             gradient_norm=sums["gradient_norm"] / sums["batches"],
             bleu=score,
@@ -370,13 +372,9 @@ def fit(
                     training.restore()
                 remove_leftovers(path)
                 training.save()
-            done, total = (
-                (training.epoch - 1) * tokens + training.sums["tokens"],
-                recipe.epochs * tokens,
-            )
-            with tqdm(
-                total=total, initial=done, unit=" tokens", unit_scale=True, disable=not progress
-            ) as bar:
+            unit, done = " tokens", (training.epoch - 1) * tokens + training.sums["tokens"]
+            total, hidden = recipe.epochs * tokens, not progress
+            with tqdm(total=total, initial=done, unit=unit, unit_scale=1, disable=hidden) as bar:
                 while training.epoch <= recipe.epochs:
                     bar.set_description(f"epoch {training.epoch}/{recipe.epochs}")
                     for learned in training.steps():
