@@ -144,6 +144,14 @@ def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_weights(tmp_path
 # --------------------------------------------------------------------------- stopping and going on
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Python's own handler, also where the tests run in the background and Ctrl-C is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Stop(Exception):
     """Something that ends a training from outside."""
 

@@ -24,6 +24,14 @@ SMALL = [
 CORPUS = SMALL[2:]
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Python's own handler, also where the tests run in the background and Ctrl-C is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def run(capfd, monkeypatch):
     """Run a command in this process, with some bytes as its standard input."""
