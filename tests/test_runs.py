@@ -51,7 +51,7 @@ def test_what_was_stored_is_what_is_loaded(run, tmp_path):
     assert os.listdir(tmp_path) == ["tiny-made-0.json"]
     assert load_run("tiny-made-0", tmp_path) == run
     data = json.loads(path.read_text())
-    assert data["command"] == "attnmt record tiny-made-0"
+    assert data["command"] == "python -m attnmt.runs tiny-made-0"
     assert data["format"] == "attnmt-run-1"
 
 
@@ -76,7 +76,7 @@ def test_a_run_that_is_not_there_is_named_and_those_there_are_listed(run, tmp_pa
 def test_a_damaged_or_foreign_file_is_refused_by_name(run, tmp_path, damage):
     path = save_run(run, tmp_path)
     path.write_bytes(damage(path.read_text()).encode("latin-1", errors="replace"))
-    with pytest.raises(ValueError, match=rf"{path} is damaged .*attnmt record tiny-made-0"):
+    with pytest.raises(ValueError, match=rf"{path} is damaged .*python -m attnmt.runs tiny-made-0"):
         load_run("tiny-made-0", tmp_path)
 
 
@@ -94,7 +94,7 @@ def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
     run, plan = load_run(name), runs.book()
     system, corpus_name, seed = name.rsplit("-", 2)
     assert run.name == name
-    assert run.command == f"attnmt record {name}"
+    assert run.command == f"python -m attnmt.runs {name}"
     assert run.recipe == Recipe(**plan["corpora"][corpus_name]["recipe"])
     assert run.seed == run.model["seed"] == int(seed)
     assert plan["systems"][system].items() <= run.model.items()

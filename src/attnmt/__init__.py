@@ -1,11 +1,12 @@
 """attnmt: the small package behind the book *Learning to Align*."""
 
-from attnmt.attention import Additive, Attention, Global
+from attnmt.attention import Additive, Concat, Dot, General, Location, ScaledDot
+from attnmt.attention import Attention, Global, Monotonic, Predictive
 from attnmt.corpus import Corpus, DataUnavailable, Pair
 from attnmt.corpus import corpus_from_files, grammar_corpus, multi30k
-from attnmt.decoding import Translation, force_align, greedy
+from attnmt.decoding import Ensemble, Translation, beam_search, force_align, greedy, replace_unknown
 from attnmt.metrics import alignment_error_rate, bleu, bleu_by_length, perplexity
-from attnmt.model import Translator, rnnsearch
+from attnmt.model import Translator, luong, rnnencdec, rnnsearch, sutskever
 from attnmt.training import History, Recipe, fit
 from attnmt.vocab import Vocabulary, detokenise, tokenise
 

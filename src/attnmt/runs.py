@@ -2,10 +2,11 @@
 
 A chapter trains one model live; what it compares with others, or what it shows where real text
 cannot be reached, it reads from these files. ``results/runs.toml`` lists the runs of the book, and
-``attnmt record NAME`` makes one again.
+``python -m attnmt.runs NAME`` makes one again.
 """
 
 import platform
+import sys
 import time
 import tomllib
 from collections.abc import Callable, Sequence
@@ -96,7 +97,7 @@ def record(
     known = model.attends and corpus.test[0].sure is not None
     return Run(
         name=name,
-        command=f"attnmt record {name}",
+        command=f"python -m attnmt.runs {name}",
         model=model.config,
         recipe=recipe,
         seed=seed,
@@ -162,7 +163,7 @@ def load_run(name: str, folder: Path | None = None) -> Run:
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         raise ValueError(
             f"{path} is damaged or not a recorded run ({place}: {first['msg']}). "
-            f"Make it again with: attnmt record {name}"
+            f"Make it again with: python -m attnmt.runs {name}"
         ) from error
 
 
@@ -205,3 +206,10 @@ def make(name: str, models: Path | None = None, progress: bool = True) -> Run:
     if models:
         model.save(Path(models) / f"{name}.safetensors")
     return run
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    for asked in sys.argv[1:] or sys.exit(f"name some of: {', '.join(names())}"):
+        done = make(asked)
+        print(f"{save_run(done)}: BLEU {done.bleu.score:.2f} [{done.bleu.signature}]", flush=True)
