@@ -421,9 +421,13 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_checkpoint(small, tmp
 
 
 def test_a_loss_too_large_for_a_perplexity_stops_too(small):
-    recipe = replace(KILLED["sgd"], learning_rate=1e9)
-    with pytest.raises(FloatingPointError, match="at learning rate 1e\\+09: try a smaller one"):
-        train(luong(small, hidden=6), small, recipe=recipe)
+    """The loss and its gradient are numbers still; exp of the loss soon is none."""
+    model = dropping(small)
+    losses, before = model.token_losses, weights_of(model)
+    model.token_losses = lambda batch: losses(batch) * 0 + 701
+    with pytest.raises(FloatingPointError, match=r"701 a token.*batch 1, at.*try a smaller one"):
+        train(model, small)
+    assert same(weights_of(model), before)
 
 
 @pytest.mark.parametrize("worst", [math.nan, math.inf, OverflowError])
@@ -480,12 +484,13 @@ def test_ctrl_c_without_a_checkpoint_keeps_the_model(small, undisturbed):
 
 
 def test_a_second_ctrl_c_does_not_wait(small):
-    seen = press_after(model := dropping(small), 3, times=2)
+    """It interrupts in the middle of the first step: nothing was learned."""
+    seen = press_after(model := dropping(small), 1, times=2)
     before = weights_of(model)
     with pytest.raises(KeyboardInterrupt):
         train(model, small)
-    assert len(seen) == 3
-    assert not same(weights_of(model), before)
+    assert len(seen) == 1
+    assert same(weights_of(model), before)
 
 
 def test_ctrl_c_while_the_last_epoch_is_measured_is_not_swallowed(small, monkeypatch, undisturbed):

@@ -300,11 +300,12 @@ def silenced(decoder, between_layers=0.0, elsewhere=0.0):
     return decoder.train()
 
 
-def test_dropout_sits_before_the_lstm_between_its_layers_and_before_the_output(memory):
+@pytest.mark.parametrize("feeding", [False, True])
+def test_dropout_sits_before_the_lstm_between_its_layers_and_before_the_output(feeding, memory):
     """And nowhere else: states pass from step to step unharmed (Zaremba et al. 2014)."""
     one, other = TARGET_IN, TARGET_IN.flip(1)
     final = last_states(2)
-    inputs = silenced(luong(), elsewhere=1.0)
+    inputs = silenced(luong(feeding=feeding), elsewhere=1.0)
     features, align = inputs(one, memory, final)
     torch.testing.assert_close((features, align), inputs(other, memory, final))  # no word read
     assert not torch.allclose(features[:, 0], features[:, 1])  # but the states go on

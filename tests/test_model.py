@@ -113,6 +113,16 @@ def test_the_papers_options_are_the_defaults():
     assert not any(defaults[luong][name] for name in ("feeding", "bidirectional", "reverse"))
 
 
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("make", [sutskever, luong], ids=lambda make: make.__name__)
+def test_dropout_and_reversal_reach_every_part(make, layers, corpus):
+    model = make(corpus, hidden=4, layers=layers, dropout=0.3, reverse=True)
+    for part in (model.encoder, model.decoder):
+        assert part.dropout == 0.3
+        assert part.rnn.dropout == (0.3 if layers > 1 else 0)  # between layers
+    assert model.encoder.reverse and not make(corpus, hidden=4, reverse=False).encoder.reverse
+
+
 def is_drawn_with(std, weights):
     """Whether the spread of n numbers round zero is what chance allows: five standard errors."""
     n = weights.numel()
@@ -271,6 +281,9 @@ def damaged_files(corpus, tmp_path):
     model.config["model"] = "luong"
     model.save(tmp_path / "other-constructor")
     model.config |= {"model": "rnnsearch", "hidden": 3}
+    other_window = luong(corpus, hidden=3)
+    other_window.config["window"] = "local-p"
+    other_window.save(tmp_path / "other-window")
     model.source_vocabulary = other.source_vocabulary
     model.save(tmp_path / "other-vocabulary")
 
@@ -285,6 +298,7 @@ def damaged_files(corpus, tmp_path):
         "other-size",
         "other-model",
         "other-constructor",
+        "other-window",
         "other-vocabulary",
     ],
 )

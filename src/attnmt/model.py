@@ -93,6 +93,8 @@ class Translator(nn.Module):
 
     def save(self, path: str | os.PathLike) -> None:
         """Write weights, configuration and vocabularies as one safetensors file."""
+        if not self.config:
+            raise ValueError("a model put together by hand cannot be saved: use a constructor")
         metadata = {"format": FORMAT, "config": json.dumps(self.config)}
         for side in ("source", "target"):
             vocabulary: Vocabulary = getattr(self, f"{side}_vocabulary")
@@ -124,7 +126,7 @@ class Translator(nn.Module):
                 target_vocabulary=Vocabulary(**json.loads(metadata["target_vocabulary"])),
             )
             model = CONSTRUCTORS[config.pop("model")](vocabularies, **config)
-            model.load_state_dict(weights)
+            model.load_state_dict(weights, assign=True)  # in the precision that they had
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"{path} does not fit this version of attnmt: {type(error).__name__}: {error}"
@@ -191,6 +193,8 @@ def constructor(paper: dict[str, int], draw: Callable[[str, Tensor], None]):
                     config[name] = sizes.get(name, config["hidden"])
                 if not isinstance(config[name], int) or config[name] < 1:
                     raise ValueError(f"{name} must be a whole number, 1 or more: {config[name]!r}")
+            if not 0 <= config.get("dropout", 0) < 1:
+                raise ValueError(f"dropout must be from 0 to below 1, not {config['dropout']}")
             with seeded(config["seed"]), torch.no_grad():
                 model = make(*bound.args, **bound.kwargs)
                 for name, weights in model.named_parameters() if as_paper else ():
