@@ -47,7 +47,7 @@ notebooks: $(STAMP)
 	$(BIN)/python tools/notebooks.py --jobs $(JOBS) --in-place $(CHAPTERS)
 
 record: $(STAMP)
-	$(BIN)/python -m attnmt.runs $(RUNS)
+	$(BIN)/attnmt record $(RUNS)
 
 test: lint unit nbval strict
 	@echo "All passed."

@@ -354,8 +354,12 @@ def test_what_makes_no_sense_is_refused():
     for window in (Monotonic(2), Predictive(N, 2)):
         with pytest.raises(ValueError, match=r"location score .* takes the global window"):
             Attention(Location(N, 9), window)
-    with pytest.raises(ValueError, match="D must be at least 0 positions, not -1"):
-        Monotonic(-1)
-    for D in (0, -1):
-        with pytest.raises(ValueError, match=f"D must be at least 1 position .* not {D}"):
+    for D in (-1, 2.5, True):  # a fraction would break the narrow path, for long sentences alone
+        with pytest.raises(ValueError, match=f"D must be a whole number of at least 0, not {D}"):
+            Monotonic(D)
+    for D in (0, -1, 2.5, True):
+        with pytest.raises(ValueError, match=f"D must be a whole number of at least 1, not {D}"):
             Predictive(N, D)
+    for longest in (0, -1, 2.5, True):
+        with pytest.raises(ValueError, match=f"max_length must be a whole .* 1, not {longest}"):
+            Location(N, longest)

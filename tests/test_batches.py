@@ -74,9 +74,9 @@ def test_bucketing_saves_padding():
 
 
 def test_bad_sizes_are_named():
-    with pytest.raises(ValueError, match="batch_size must be at least 1"):
+    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1"):
         by_length([(1,)], 0, None, 0)
-    with pytest.raises(ValueError, match="pool must be at least 1"):
+    with pytest.raises(ValueError, match="pool must be a whole number of at least 1"):
         by_length([(1,)], 1, 0, 0)
 
 

@@ -430,15 +430,10 @@ def test_a_loss_too_large_for_a_perplexity_stops_too(small):
     assert same(weights_of(model), before)
 
 
-@pytest.mark.parametrize("worst", [math.nan, math.inf, OverflowError])
+@pytest.mark.parametrize("worst", [math.nan, math.inf])
 def test_a_perplexity_that_is_no_number_stops_too(small, tmp_path, monkeypatch, worst):
-    def perplexity(*_):
-        if worst is OverflowError:
-            raise worst("math range error")
-        return worst
-
     path = tmp_path / "checkpoint"
-    monkeypatch.setattr(training, "perplexity", perplexity)
+    monkeypatch.setattr(training, "perplexity", lambda *_: worst)
     with pytest.raises(FloatingPointError, match=rf"on valid, in epoch 1.*{path} is as it was"):
         train(dropping(small), small, path)
 

@@ -339,8 +339,17 @@ def test_state_is_a_value():
             state.time = 1
 
 
+@pytest.mark.parametrize("feeding", [False, True])
+def test_a_whole_sentence_prepares_the_memory_once(feeding):
+    decoder = luong(feeding=feeding)
+    prepare, calls = decoder.attention.prepare, []
+    decoder.attention.prepare = lambda memory: calls.append(1) or prepare(memory)
+    decoder(TARGET_IN, memory_for(), last_states(2))
+    assert len(calls) == 1
+
+
 def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="output_state must be 'previous' or 'current'"):
+    with pytest.raises(ValueError, match="output_state must be one of previous, current"):
         bahdanau(output_state="next")
     with pytest.raises(TypeError, match="abstract"):
         Decoder()

@@ -422,7 +422,7 @@ def test_bad_sentences_are_named(search, sharp):
         search(sharp, "w1 w2")
     with pytest.raises(ValueError, match="sentence 1 is empty"):
         search(sharp, [["w1"], []])
-    with pytest.raises(ValueError, match="batch_size must be at least 1"):
+    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1"):
         search(sharp, [["w1"]], batch_size=0)
 
 

@@ -14,6 +14,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Each module imports only from those before it.
 ORDER = [
+    "checks",
     "files",
     "vocab",
     "corpus",
@@ -28,6 +29,7 @@ ORDER = [
     "runs",
     "plots",
     "notebook",
+    "cli",
 ]
 LIMIT = 2_000  # lines of code: no docstrings, comments or blanks
 GRAMMAR = ROOT / "src" / "attnmt_grammar" / "__init__.py"

@@ -40,6 +40,12 @@ def test_a_model_that_knows_nothing_is_as_perplexed_as_there_are_words(sharp, co
     assert perplexity(sharp, corpus.test) == pytest.approx(len(corpus.target_vocabulary))
 
 
+def test_a_perplexity_larger_than_any_number_is_infinite(sharp, corpus):
+    with torch.no_grad():
+        sharp.decoder.W_o.bias[0] = 1e4  # it is sure of padding
+    assert perplexity(sharp, corpus.test) == math.inf
+
+
 def test_perplexity_of_nothing_is_refused(sharp):
     with pytest.raises(ValueError, match="at least one pair"):
         perplexity(sharp, [])
@@ -216,7 +222,7 @@ def test_bad_input_to_a_comparison_is_named():
         paired_bootstrap(["a", "b"], ["a"], ["a", "b"])
     with pytest.raises(TypeError, match="lists of sentences"):
         paired_bootstrap(["a"], "a", ["a"])
-    with pytest.raises(ValueError, match="resamples must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="resamples must be a whole number of at least 1, not 0"):
         paired_bootstrap(["a"], ["a"], ["a"], resamples=0)
 
 

@@ -9,13 +9,14 @@ import math
 import os
 import pickle
 
+import numpy as np
 import pytest
 import torch
 from conftest import FAMILY, bahdanau, made_up_corpus, sharpened
 from safetensors.torch import save_file
 
 from attnmt.batches import make_batch, pad
-from attnmt.model import Translator, luong, rnnencdec, rnnsearch, sutskever
+from attnmt.model import Translator, luong, rnnencdec, rnnsearch, seeded, sutskever
 from attnmt.vocab import BOS, EOS
 
 CONSTRUCTORS = [rnnencdec, rnnsearch, sutskever, luong]
@@ -187,14 +188,14 @@ def test_sutskevers_and_luongs_initialisation(make, bound, corpus):
         (luong, {"window": "wide"}, "window must be one of global, local-m, local-p, not 'wide'"),
         (luong, {"score": "location", "window": "local-m"}, "location score .* global window"),
         (luong, {"score": "location", "window": "local-p"}, "location score .* global window"),
-        (luong, {"window": "local-m", "D": -1}, "D must be at least 0 positions, not -1"),
-        (luong, {"window": "local-p", "D": 0}, "D must be at least 1 position .* not 0"),
+        (luong, {"window": "local-m", "D": -1}, "D must be a whole number of at least 0, not -1"),
+        (luong, {"window": "local-p", "D": 0}, "D must be a whole number of at least 1, not 0"),
         (luong, {"hidden": 5, "bidirectional": True}, "hidden must be even .* not 5"),
-        (luong, {"layers": 0}, "layers must be a whole number, 1 or more: 0"),
-        (sutskever, {"layers": 1.5}, "layers must be a whole number, 1 or more: 1.5"),
-        (rnnsearch, {"alignment": 0}, "alignment must be a whole number, 1 or more: 0"),
-        (rnnsearch, {"output_state": "next"}, "'previous' or 'current', not 'next'"),
-        (rnnencdec, {"output_state": "next"}, "'previous' or 'current', not 'next'"),
+        (luong, {"layers": 0}, "layers must be a whole number of at least 1, not 0"),
+        (sutskever, {"layers": 1.5}, "layers must be a whole number of at least 1, not 1.5"),
+        (rnnsearch, {"alignment": 0}, "alignment must be a whole number of at least 1, not 0"),
+        (rnnsearch, {"output_state": "next"}, "one of previous, current, not 'next'"),
+        (rnnencdec, {"output_state": "next"}, "one of previous, current, not 'next'"),
     ],
 )
 def test_what_makes_no_model_is_refused(make, argument, message, corpus):
@@ -208,8 +209,8 @@ def test_wrong_sizes_and_unknown_names_are_refused_by_all(make, corpus):
         make(corpus, sizes="large")
     with pytest.raises(ValueError, match="init must be one of torch, paper, not 'xavier'"):
         make(corpus, hidden=4, init="xavier")
-    for hidden in (0, -3, 2.5):
-        with pytest.raises(ValueError, match=f"hidden must be a whole number, 1 or more: {hidden}"):
+    for hidden in (0, -3, 2.5, True):
+        with pytest.raises(ValueError, match=f"hidden must be a whole .* at least 1, not {hidden}"):
             make(corpus, hidden=hidden)
     with pytest.raises(TypeError, match="unexpected keyword argument 'units'"):
         make(corpus, units=4)
@@ -236,6 +237,42 @@ def test_a_loaded_model_is_the_same_bit_for_bit(name, corpus, tmp_path):
     assert loaded.source_vocabulary == model.source_vocabulary
     assert loaded.target_vocabulary == model.target_vocabulary
     assert torch.equal(losses_of(model, corpus.test), losses_of(loaded, corpus.test))
+
+
+def test_loading_draws_no_weights(corpus, tmp_path, monkeypatch):
+    rnnsearch(corpus, hidden=4, init="paper").save(tmp_path / "model")
+    drawn, normal_ = [], torch.nn.init.normal_
+
+    def seen(tensor, *args, **kwargs):
+        drawn.append(tensor.device.type)
+        return normal_(tensor, *args, **kwargs)
+
+    monkeypatch.setattr(torch.nn.init, "normal_", seen)
+    rnnsearch(corpus, hidden=4, init="paper")
+    assert "cpu" in drawn
+    drawn.clear()
+    Translator.load(tmp_path / "model")
+    assert set(drawn) == {"meta"}
+
+
+def test_seeding_leaves_the_generators_of_gpus_alone(monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", asked.append)
+    torch.manual_seed(0)
+    assert asked == [0]  # so torch.manual_seed would be seen
+    before = torch.get_rng_state()
+    with seeded(1):
+        first = torch.rand(3)
+    with seeded(1):
+        assert torch.rand(3).equal(first)
+    assert torch.get_rng_state().equal(before)
+    assert asked == [0]
+
+
+@pytest.mark.parametrize("hidden", [np.int64(4), np.uint8(4)])
+def test_numpys_whole_numbers_are_saved_as_numbers(hidden, corpus, tmp_path):
+    rnnsearch(corpus, hidden=hidden).save(tmp_path / "model")
+    assert Translator.load(tmp_path / "model").config["hidden"] == 4
 
 
 @every_constructor

@@ -10,6 +10,7 @@ from attnmt import Recipe, Translator, bleu, greedy, perplexity, rnnsearch, runs
 from attnmt.metrics import texts
 from attnmt.model import sutskever
 from attnmt.runs import load_run, record, save_run
+from attnmt.training import BAHDANAU, RECIPES
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_what_was_stored_is_what_is_loaded(run, tmp_path):
     assert os.listdir(tmp_path) == ["tiny-made-0.json"]
     assert load_run("tiny-made-0", tmp_path) == run
     data = json.loads(path.read_text())
-    assert data["command"] == "python -m attnmt.runs tiny-made-0"
+    assert data["command"] == "attnmt record tiny-made-0"
     assert data["format"] == "attnmt-run-1"
 
 
@@ -76,7 +77,7 @@ def test_a_run_that_is_not_there_is_named_and_those_there_are_listed(run, tmp_pa
 def test_a_damaged_or_foreign_file_is_refused_by_name(run, tmp_path, damage):
     path = save_run(run, tmp_path)
     path.write_bytes(damage(path.read_text()).encode("latin-1", errors="replace"))
-    with pytest.raises(ValueError, match=rf"{path} is damaged .*python -m attnmt.runs tiny-made-0"):
+    with pytest.raises(ValueError, match=rf"{path} is damaged .*attnmt record tiny-made-0"):
         load_run("tiny-made-0", tmp_path)
 
 
@@ -94,10 +95,13 @@ def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
     run, plan = load_run(name), runs.book()
     system, corpus_name, seed = name.rsplit("-", 2)
     assert run.name == name
-    assert run.command == f"python -m attnmt.runs {name}"
-    assert run.recipe == Recipe(**plan["corpora"][corpus_name]["recipe"])
+    assert run.command == f"attnmt record {name}"
+    settings = dict(plan["systems"][system])
+    settings.pop("corpora", None)
+    own = RECIPES.get(settings.pop("recipe", None))
+    assert run.recipe == (own or Recipe(**plan["corpora"][corpus_name]["recipe"]))
     assert run.seed == run.model["seed"] == int(seed)
-    assert plan["systems"][system].items() <= run.model.items()
+    assert settings.items() <= run.model.items()
     assert len(run.history.epochs) == run.recipe.epochs
     assert len(run.samples) == len(plan["corpora"][corpus_name]["samples"])
     assert "case:lc" in run.bleu.signature
@@ -135,6 +139,23 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
     assert perplexity(saved, corpus.test) == pytest.approx(run.test_perplexity)
     with pytest.raises(ValueError, match=r"no run 'other-made-0'\. It has: odd-one-made-0, odd"):
         runs.make("other-made-0")
+
+
+def test_a_system_may_have_corpora_and_a_recipe_of_its_own(corpus, monkeypatch):
+    of_corpus = {"recipe": {"epochs": 1}, "samples": []}
+    special = {"model": "rnnsearch", "hidden": 6, "corpora": ["made"], "recipe": "bahdanau"}
+    plan = {
+        "seeds": [0],
+        "systems": {"plain": {"model": "rnnsearch", "hidden": 6}, "special": special},
+        "corpora": {"made": of_corpus, "other": of_corpus},
+    }
+    monkeypatch.setattr(runs, "book", lambda: plan)
+    monkeypatch.setitem(runs.CORPORA, "made", lambda: corpus)
+    assert runs.names() == ["plain-made-0", "plain-other-0", "special-made-0"]
+    run = runs.make("special-made-0", progress=False)
+    assert run.recipe == BAHDANAU
+    assert "corpora" not in run.model and "recipe" not in run.model
+    assert "corpora" in special  # the plan itself is not changed
 
 
 def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):

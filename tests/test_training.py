@@ -98,7 +98,14 @@ def test_the_learning_rate_is_halved_after_some_epochs():
 @pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "clip", "pool"])
 @pytest.mark.parametrize("value", [0, -1, math.nan])
 def test_a_recipe_must_make_sense(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be positive"):
+    with pytest.raises(ValueError, match=f"{name} must be (positive|a whole number)"):
+        Recipe(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["epochs", "batch_size", "pool"])
+@pytest.mark.parametrize("value", [True, 1.5])
+def test_a_recipe_counts_in_whole_numbers(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
         Recipe(**{name: value})
 
 

@@ -82,5 +82,5 @@ def test_the_first_word_loses_a_capital_that_only_its_place_gave_it():
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="'a' stands twice"):
         Vocabulary(["a", "b", "a"], "de")
-    with pytest.raises(ValueError, match="size must be at least 1"):
+    with pytest.raises(ValueError, match="size must be a whole number of at least 1"):
         Vocabulary.build([["a"]], 0, "de")

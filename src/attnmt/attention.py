@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from attnmt.checks import whole
 from attnmt.encoder import Memory
 
 # ---------------------------------------------------------------------------------------- scores
@@ -128,11 +129,12 @@ class Location(nn.Module):
 
     Args:
         query: n, size of the query h_t.
-        max_length: source positions that the score knows.
+        max_length: source positions that the score knows, at least 1.
     """
 
     def __init__(self, query: int, max_length: int):
         super().__init__()
+        whole(1, max_length=max_length)
         self.W_a = nn.Linear(query, max_length, bias=False)
 
     def prepare(self, annotations: Tensor) -> Tensor:
@@ -171,13 +173,12 @@ class Monotonic(nn.Module):
     Behind the end of the sentence the window stays at the last word: it would be empty otherwise.
 
     Args:
-        D: positions on either side of p_t.
+        D: positions on either side of p_t, a whole number, at least 0.
     """
 
     def __init__(self, D: int):
         super().__init__()
-        if D < 0:
-            raise ValueError(f"D must be at least 0 positions, not {D}")
+        whole(0, D=D)
         self.D = D
 
     def is_narrow(self, memory: Memory) -> bool:
@@ -211,16 +212,16 @@ class Predictive(Monotonic):
     """local-p: ``p_t = S sigma(v_p^T tanh(W_p h_t))``, Luong et al. 2015, section 3.2.
 
     The weights are multiplied by ``exp(-(s - p_t)^2 / (2 sigma^2))``, sigma = D/2, and not
-    normalised again. ``p_t`` learns through this Gaussian alone. S is the true length.
+    normalised again. ``p_t`` learns through this Gaussian alone. S is the true length. Positions s
+    count from 0 here, to S - 1, and p_t lies in (0, S); the paper counts words from 1.
 
     Args:
         query: n, size of the query h_t.
-        D: positions on either side of p_t, which is a real number.
+        D: positions on either side of p_t, which is a real number; D is whole, and at least 1.
     """
 
     def __init__(self, query: int, D: int):
-        if D < 1:
-            raise ValueError(f"D must be at least 1 position for a Gaussian of D/2, not {D}")
+        whole(1, D=D)  # a Gaussian of sigma = D/2 = 0 is none
         super().__init__(D)
         self.W_p = nn.Linear(query, query, bias=False)
         self.v_p = nn.Linear(query, 1, bias=False)

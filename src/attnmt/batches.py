@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from attnmt.checks import whole
 from attnmt.corpus import Pair
 from attnmt.vocab import BOS, EOS, PAD, Vocabulary
 
@@ -92,10 +93,7 @@ def by_length(
     only sorts within each shuffled batch. ``pool=None`` sorts all sentences and shuffles nothing,
     for evaluation.
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1 sentence, not {batch_size}")
-    if pool is not None and pool < 1:
-        raise ValueError(f"pool must be at least 1 batch, or None, not {pool}")
+    whole(1, batch_size=batch_size, pool=1 if pool is None else pool)
     order = list(range(len(lengths)))
     shuffler = random.Random(seed)
     if pool is not None:

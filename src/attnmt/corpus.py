@@ -16,10 +16,12 @@ from pathlib import Path
 
 import pooch
 
+from attnmt.checks import one_of, whole
 from attnmt.vocab import Vocabulary, tokenise
 from attnmt_grammar import Grammar, Sample, fill, quotas, written
 
 Link = tuple[int, int]
+Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
 
 
 class DataUnavailable(RuntimeError):
@@ -84,18 +86,13 @@ class Corpus:
         digest = hashlib.sha256()
         for part in (self.train, self.valid, self.test, self.long, self.names):
             for pair in part:
-                line = "\t".join((" ".join(pair.source), " ".join(pair.target)))
-                digest.update(f"{line}\n".encode())
+                digest.update(f"{' '.join(pair.source)}\t{' '.join(pair.target)}\n".encode())
             digest.update(b"\f")
         return digest.hexdigest()[:16]
 
 
 def take_pairs(
-    texts: Iterable[tuple[str, str]],
-    languages: tuple[str, str],
-    lower: bool,
-    max_length: int,
-    report: dict[str, int],
+    texts: Texts, languages: tuple[str, str], lower: bool, max_length: int, report: dict[str, int]
 ) -> list[Pair]:
     """Tokenise raw pairs; those with an empty or over-long side are dropped and counted."""
     pairs = []
@@ -202,17 +199,8 @@ def corpus_from_files(
     report |= {"also held out": len(rest) - len(train), "kept": len(train)}
     if not train:
         raise ValueError(f"{source}: every training sentence also stands in valid or test")
-    return Corpus(
-        name=Path(source).name.split(".")[0],
-        source_language=languages[0],
-        target_language=languages[1],
-        train=train,
-        valid=held_out[:valid],
-        test=held_out[valid:],
-        vocabulary_size=vocabulary_size,
-        lower=lower,
-        report=report,
-    )
+    name, parts = Path(source).name.split(".")[0], (train, held_out[:valid], held_out[valid:])
+    return Corpus(name, *languages, *parts, vocabulary_size, lower, report=report)
 
 
 # ------------------------------------------------------------------------------------- Multi30k
@@ -291,29 +279,26 @@ def multi30k(
         ValueError: an unknown pair, or more pairs than there are.
         DataUnavailable: the files are neither on this machine nor to be had.
     """
-    if pair not in MULTI30K_PAIRS:
-        raise ValueError(f"pair must be one of {', '.join(MULTI30K_PAIRS)}, not {pair!r}")
-    if train < 1:
-        raise ValueError(f"train must be at least 1 pair, not {train}")
-    languages = source_language, target_language = tuple(pair.split("-"))
+    one_of(MULTI30K_PAIRS, pair=pair)
+    whole(1, train=train)
+    languages = tuple(pair.split("-"))
     shelf = Path(folder or data_folder()) / "multi30k"
 
-    def lines(part: str) -> list[tuple[str, str]]:
+    def lines(part: str) -> Texts:
         sides = []
         for language in languages:
             path = _fetch(f"{part}.{language}.gz", shelf, url)
             text = gzip.decompress(path.read_bytes()).decode("utf-8")
             sides.append(text.removesuffix("\n").split("\n"))
-        return list(zip(*sides, strict=True))
+        return zip(*sides, strict=True)
 
-    texts = lines("train")
     draw = random.Random(seed)
-    order = sorted(range(len(texts)), key=lambda _: draw.random())  # the same in every Python
+    texts = sorted(lines("train"), key=lambda _: draw.random())  # the same in every Python
     report: dict[str, int] = {}
     kept: list[Pair] = []
     for start in range(0, len(texts), 1_000):
         if len(kept) < train:
-            drawn = [texts[index] for index in order[start : start + 1_000]]
+            drawn = texts[start : start + 1_000]
             kept += take_pairs(drawn, languages, lower, max_length, report)
     if len(kept) < train:
         raise ValueError(
@@ -322,20 +307,11 @@ def multi30k(
             f"{report['read'] - len(kept):,}). Ask for fewer."
         )
     report["kept"] = train
-    valid, test = (
-        take_pairs(lines(part), languages, lower, 10**9, {}) for part in ("val", "test_2016_flickr")
-    )
-    return Corpus(
-        name=f"multi30k-{pair}",
-        source_language=source_language,
-        target_language=target_language,
-        train=kept[:train],
-        valid=valid,
-        test=test,
-        vocabulary_size=vocabulary_size,
-        lower=lower,
-        report=report,
-    )
+    parts = [kept[:train]]
+    for part in ("val", "test_2016_flickr"):
+        parts.append(take_pairs(lines(part), languages, lower, 10**9, {}))
+    name = f"multi30k-{pair}"
+    return Corpus(name, *languages, *parts, vocabulary_size, lower, report=report)
 
 
 # ------------------------------------------------------------------------ the controlled corpus
@@ -376,10 +352,7 @@ def grammar_corpus(
         ValueError: an unknown direction, lengths that cannot be met, or more pairs than the
             grammar can fill without repeating itself.
     """
-    if direction not in GRAMMAR_DIRECTIONS:
-        raise ValueError(
-            f"direction must be one of {', '.join(GRAMMAR_DIRECTIONS)}, not {direction!r}"
-        )
+    one_of(GRAMMAR_DIRECTIONS, direction=direction)
     fewest, most = GRAMMAR_LENGTHS
     whole = isinstance(lengths, tuple | list) and all(isinstance(length, int) for length in lengths)
     if not whole or len(lengths) != 2 or not fewest <= lengths[0] <= lengths[1] <= most:
@@ -404,22 +377,14 @@ def grammar_corpus(
         grammar = Grammar(len(parts) * seed + number, fresh=part == "names")
         samples = fill(grammar, quotas(count, words, 10 * (part == "train")), side, seen)
         drawn[part] = [_pair(sample, direction) for sample in samples]
-    source_language, target_language = direction.split("-")
-    return Corpus(
-        name=f"grammar-{direction}",
-        source_language=source_language,
-        target_language=target_language,
-        vocabulary_size=vocabulary_size,
-        **drawn,
-    )
+    name, languages = f"grammar-{direction}", direction.split("-")
+    return Corpus(name, *languages, vocabulary_size=vocabulary_size, **drawn)
 
 
 def _pair(sample: Sample, direction: str) -> Pair:
     """A sample of the grammar, read in one direction."""
-    german, english, sure, possible, german_classes, english_classes = sample
-    if direction == "de-en":
-        return Pair(
-            german, english, written(german), written(english), sure, possible, english_classes
-        )
-    turned = (frozenset((e, g) for g, e in links) for links in (sure, possible))
-    return Pair(english, german, written(english), written(german), *turned, german_classes)
+    source, target, sure, possible, source_classes, classes = sample  # German to English
+    if direction == "en-de":
+        source, target, classes = target, source, source_classes
+        sure, possible = (frozenset((e, g) for g, e in links) for links in (sure, possible))
+    return Pair(source, target, written(source), written(target), sure, possible, classes)

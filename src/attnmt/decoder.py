@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from attnmt.attention import Attention, FixedContext
+from attnmt.checks import one_of
 from attnmt.encoder import Memory
 
 
@@ -66,7 +67,8 @@ class BahdanauState(NamedTuple):
 class BahdanauDecoder(Decoder):
     """RNNsearch's decoder: attend with s_{i-1}, then recur (Bahdanau et al. 2015, appendix A).
 
-    With a :class:`FixedContext` in attention's place it is the decoder of RNNencdec.
+    With a :class:`FixedContext` in attention's place it is the decoder of RNNencdec. The encoder's
+    ``final`` state must have ``hidden`` numbers, as the decoder's own.
 
     The gates are the paper's: ``r`` multiplies s_{i-1} *before* the product with U, and z = 1
     means "take the new". (torch.nn.GRU applies r after that product and swaps the roles of z and
@@ -95,8 +97,7 @@ class BahdanauDecoder(Decoder):
         output_state: str = "previous",
     ):
         super().__init__()
-        if output_state not in ("previous", "current"):
-            raise ValueError(f"output_state must be 'previous' or 'current', not {output_state!r}")
+        one_of(("previous", "current"), output_state=output_state)
         self.output_state = output_state
         self.embedding = nn.Embedding(words, embedding)
         self.attention = attention
@@ -114,9 +115,7 @@ class BahdanauDecoder(Decoder):
         """``s_0 = tanh(W_s h_1(backward))`` (RNNencdec: of ``h_S``), and ``U_a h_j`` for all j."""
         return self.attention.prepare(memory), BahdanauState(torch.tanh(self.W_s(final)), 0)
 
-    def step(
-        self, Ey: Tensor, state: BahdanauState, memory: Memory
-    ) -> tuple[Tensor, Tensor | None, BahdanauState]:
+    def step(self, Ey: Tensor, state: BahdanauState, memory: Memory):
         """Write target position i.
 
         Args:
@@ -170,7 +169,8 @@ class SutskeverDecoder(Decoder):
     """A stacked LSTM that starts from the encoder's last state (Sutskever et al. 2014).
 
     The source is read once, at the start, so nothing is fed back but words: the whole sentence goes
-    through the LSTM in one call. ``forward`` does so, and ``step`` does one word at a time.
+    through the LSTM in one call. ``forward`` does so, and ``step`` does one word at a time. ``W_s``
+    has a bias, where Luong et al. 2015, equation 6, write none.
 
     Args:
         words: V, size of the target vocabulary.
@@ -192,7 +192,7 @@ class SutskeverDecoder(Decoder):
         fed: int = 0,
     ):
         super().__init__()
-        self.attention = None
+        self.attention, self.feeding = None, fed > 0
         self.embedding = nn.Embedding(words, embedding)
         inner = dropout if layers > 1 else 0.0
         self.rnn = nn.LSTM(embedding + fed, hidden, layers, batch_first=True, dropout=inner)
@@ -211,9 +211,7 @@ class SutskeverDecoder(Decoder):
         """From T states of the top layer (B, T, n) to what predicts: here, the states again."""
         return h, None
 
-    def step(
-        self, Ey: Tensor, state: LSTMState, memory: Memory
-    ) -> tuple[Tensor, Tensor | None, LSTMState]:
+    def step(self, Ey: Tensor, state: LSTMState, memory: Memory):
         """Recur, then :meth:`attend`: features (B, n), align (B, S) or None, the new state."""
         read = Ey if state.h_tilde is None else torch.cat([Ey, state.h_tilde], dim=-1)
         h_t, (h, c) = self.rnn(self.drop(read)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
@@ -223,13 +221,11 @@ class SutskeverDecoder(Decoder):
         align = None if align is None else align.squeeze(1)  # (B, S)
         return h_tilde, align, LSTMState(h, c, fed, state.time + 1)
 
-    def forward(
-        self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]):
         """The whole sentence at once, where the LSTM reads words alone; else step by step."""
-        memory, state = self.start(memory, final)
-        if state.h_tilde is not None:
+        if self.feeding:
             return super().forward(target_in, memory, final)
+        memory, state = self.start(memory, final)
         h, _ = self.rnn(self.drop(self.embedding(target_in)), (state.h, state.c))  # (B, T, n)
         return self.attend(h, memory, time=0)
 
@@ -263,7 +259,6 @@ class LuongDecoder(SutskeverDecoder):
         super().__init__(words, embedding, hidden, layers, dropout, hidden if feeding else 0)
         self.attention = attention
         self.W_c = nn.Linear(annotation + hidden, hidden, bias=False)
-        self.feeding = feeding
 
     def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
         """The encoder's last state; ``h~_0 = 0`` where it is fed."""

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ import torch
 from torch import Tensor
 
 from attnmt.batches import Batch, Source, make_batch, pad
+from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
-from attnmt.model import Translator, evaluating
+from attnmt.model import SIDES, Translator, evaluating
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
 
 MAX_LENGTH = (2, 10)  # a translation ends after 2 * source length + 10 words at the latest
@@ -71,7 +71,7 @@ class Ensemble:
         if not self.members:
             raise ValueError("an ensemble needs at least one model")
         first = self.members[0]
-        for side in ("source_vocabulary", "target_vocabulary"):
+        for side in SIDES:
             for number, member in enumerate(self.members):
                 if getattr(member, side) != getattr(first, side):
                     raise ValueError(
@@ -203,9 +203,8 @@ def beam_search(
         ValueError: an empty sentence, or an argument out of its range.
     """
     _check(sentences)
-    if not isinstance(beam, Integral) or beam < 1:
-        raise ValueError(f"beam must be a whole number of at least 1, not {beam!r}")
-    if not isinstance(n_best, Integral) or not 1 <= n_best <= beam:
+    whole(1, beam=beam, n_best=n_best)
+    if n_best > beam:
         raise ValueError(f"n_best must be a whole number from 1 to beam={beam}, not {n_best!r}")
     if not 0 <= length_penalty < math.inf:
         raise ValueError(f"length_penalty must be 0 or more, not {length_penalty!r}")
@@ -313,12 +312,9 @@ def _check(sentences: Sequence[Sequence[str]]) -> None:
             raise ValueError(f"sentence {number} is empty: there is nothing to translate")
 
 
-def _side_by_side(
-    model: Model, items: Sequence, size: Callable, batch_size: int, answer: Callable
-) -> list:
+def _side_by_side(model: Model, items: Sequence, size: Callable, batch_size: int, answer: Callable):
     """Answer in batches of items that are alike in ``size``; answers in the order of the items."""
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1 sentence, not {batch_size}")
+    whole(1, batch_size=batch_size)
     answers: list[Any] = [None] * len(items)
     order = sorted(range(len(items)), key=lambda k: -size(items[k]))
     with evaluating(*members(model)):

@@ -1,6 +1,6 @@
 """The encoder reads the source sentence and leaves an annotation for each of its words."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -27,13 +27,8 @@ class Memory:
 
     def select(self, rows: Tensor) -> "Memory":
         """The memory of some sentences, by index: a beam repeats them, a finished one leaves."""
-        return replace(
-            self,
-            annotations=self.annotations[rows],
-            mask=self.mask[rows],
-            lengths=self.lengths[rows],
-            keys=None if self.keys is None else self.keys[rows],
-        )
+        keys = None if self.keys is None else self.keys[rows]
+        return Memory(self.annotations[rows], self.mask[rows], self.lengths[rows], keys)
 
 
 def read(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Any]:
@@ -51,15 +46,16 @@ def read(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, An
         states (B, S, d), zeros on padding; and the network's own final state.
     """
     packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    packed_states, final = rnn(packed)
-    states, _ = pad_packed_sequence(
-        packed_states, batch_first=True, total_length=embedded.size(1)
-    )  # (B, S, d)
+    packed, final = rnn(packed)
+    states, _ = pad_packed_sequence(packed, batch_first=True, total_length=embedded.size(1))
     return states, final
 
 
 class ForwardGRU(nn.Module):
     """The encoder of RNNencdec (Cho et al. 2014): one GRU, from the first word to the last.
+
+    It is PyTorch's GRU, which is not quite the papers': r multiplies *after* the product with U,
+    ``n = tanh(W x + r * (U h))``, and z and 1 - z have changed places. (The decoder's is theirs.)
 
     Args:
         words: size of the source vocabulary.
@@ -67,44 +63,39 @@ class ForwardGRU(nn.Module):
         hidden: n, units, which is the size of an annotation.
     """
 
-    def __init__(self, words: int, embedding: int, hidden: int):
-        super().__init__()
-        self.embedding = nn.Embedding(words, embedding)
-        self.rnn = nn.GRU(embedding, hidden, batch_first=True)
-        self.annotation_size = hidden
-
-    def forward(self, source: Source) -> tuple[Memory, Tensor]:
-        """Read the sentences: the memory, and ``h_S`` (B, n), the state behind the last word."""
-        states, final = read(self.rnn, self.embedding(source.ids), source.lengths)  # (B, S, n)
-        return Memory(states, source.mask, source.lengths), final[0]
-
-
-class BidirectionalGRU(nn.Module):
-    """Bahdanau et al. 2015, section 3.2: ``h_j = [h_j(forward); h_j(backward)]``.
-
-    Each annotation knows the words on both sides of word j, and most about those near it.
-
-    Args:
-        words: size of the source vocabulary.
-        embedding: m, size of a word's embedding.
-        hidden: n, units in each direction; an annotation has 2n numbers.
-    """
+    directions = 1
 
     def __init__(self, words: int, embedding: int, hidden: int):
         super().__init__()
         self.embedding = nn.Embedding(words, embedding)
-        self.rnn = nn.GRU(embedding, hidden, batch_first=True, bidirectional=True)
-        self.annotation_size = 2 * hidden
+        self.rnn = nn.GRU(embedding, hidden, batch_first=True, bidirectional=self.directions == 2)
+        self.annotation_size = self.directions * hidden
 
     def forward(self, source: Source) -> tuple[Memory, Tensor]:
         """Read the sentences.
 
         Returns:
-            The memory, and ``h_1(backward)`` (B, n): the state that has read the whole sentence
-            from its end to its beginning.
+            The memory, and the last direction's final state (B, n), which has read the whole
+            sentence: ``h_S``, or, of two directions, ``h_1(backward)``.
         """
         annotations, final = read(self.rnn, self.embedding(source.ids), source.lengths)
-        return Memory(annotations, source.mask, source.lengths), final[1]  # final: (2, B, n)
+        return Memory(annotations, source.mask, source.lengths), final[-1]
+
+
+class BidirectionalGRU(ForwardGRU):
+    """Bahdanau et al. 2015, section 3.2: ``h_j = [h_j(forward); h_j(backward)]``.
+
+    Each annotation knows the words on both sides of word j, and most about those near it. The GRU
+    is PyTorch's, which departs from the paper's as :class:`ForwardGRU` says.
+
+    Args:
+        words: size of the source vocabulary.
+        embedding: m, size of a word's embedding.
+        hidden: n, units in each direction; an annotation has 2n numbers. The final state is
+            ``h_1(backward)``, which has read the sentence from its end to its beginning.
+    """
+
+    directions = 2
 
 
 class StackedLSTM(nn.Module):
@@ -138,14 +129,9 @@ class StackedLSTM(nn.Module):
         if bidirectional and hidden % 2:
             raise ValueError(f"hidden must be even for a bidirectional encoder, not {hidden}")
         self.embedding = nn.Embedding(words, embedding)
-        self.rnn = nn.LSTM(
-            embedding,
-            hidden // 2 if bidirectional else hidden,
-            num_layers=layers,
-            batch_first=True,
-            dropout=dropout if layers > 1 else 0.0,
-            bidirectional=bidirectional,
-        )
+        units, inner = hidden // 2 if bidirectional else hidden, dropout if layers > 1 else 0.0
+        options = {"batch_first": True, "dropout": inner, "bidirectional": bidirectional}
+        self.rnn = nn.LSTM(embedding, units, layers, **options)
         self.annotation_size = hidden
         self.reverse = reverse
         self.dropout = dropout

@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
 
 
 def write_aside(path: str | os.PathLike, content: bytes) -> None:
@@ -39,9 +38,7 @@ def remove_leftovers(path: str | os.PathLike) -> None:
         (Path(path).parent / leftover).unlink(missing_ok=True)
 
 
-def read_tensors(
-    path: str | os.PathLike, format: str, what: str
-) -> tuple[dict[str, str], dict[str, Tensor]]:
+def read_tensors(path: str | os.PathLike, format: str, what: str) -> tuple[dict, dict]:
     """The metadata and the tensors of a safetensors file. It is data only; it cannot run code.
 
     Args:

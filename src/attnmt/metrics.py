@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,13 +10,20 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
 from attnmt.batches import batches
+from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
 from attnmt.decoding import Model, Translation, members
 from attnmt.model import Vocabularies, evaluating
+from attnmt.vocab import UNK
+
+Side = Sequence[str]  # a sentence for each pair: what a system said, or the references
+MOST = 700  # nats a token: exp of much more is no number
 
 
 def perplexity(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> float:
     """exp of the mean -log p per target token, under teacher forcing; ``</s>`` counts, pads not.
+
+    Infinite where that is larger than any number.
 
     Raises:
         ValueError: no pairs.
@@ -30,7 +37,7 @@ def perplexity(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> flo
             tokens += len(losses)
     if tokens == 0:
         raise ValueError("perplexity needs at least one pair")
-    return math.exp(total / tokens)
+    return math.inf if total / tokens > MOST else math.exp(total / tokens)
 
 
 @dataclass(frozen=True)
@@ -50,12 +57,7 @@ class Bleu:
     high: float | None = None
 
 
-def bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    lowercase: bool = False,
-    bootstrap: int = 0,
-) -> Bleu:
+def bleu(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap: int = 0) -> Bleu:
     """BLEU by sacreBLEU on raw sentences, which it tokenises itself (Papineni et al. 2002).
 
     Args:
@@ -78,7 +80,7 @@ def bleu(
     return Bleu(result.score, signature, precisions, result.bp, len(references), low, high)
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def _check(hypotheses: Side, references: Side) -> None:
     if isinstance(hypotheses, str) or isinstance(references, str):
         raise TypeError("hypotheses and references must be lists of sentences, not one sentence")
     if len(hypotheses) != len(references) or not references:
@@ -104,11 +106,7 @@ class Comparison:
 
 
 def paired_bootstrap(
-    baseline: Sequence[str],
-    system: Sequence[str],
-    references: Sequence[str],
-    lowercase: bool = False,
-    resamples: int = 1_000,
+    baseline: Side, system: Side, references: Side, lowercase: bool = False, resamples: int = 1_000
 ) -> Comparison:
     """Is a system better than a baseline, or were its sentences lucky? (Koehn 2004.)
 
@@ -130,8 +128,7 @@ def paired_bootstrap(
     """
     _check(baseline, references)
     _check(system, references)
-    if resamples < 1:
-        raise ValueError(f"resamples must be at least 1, not {resamples}")
+    whole(1, resamples=resamples)
     systems = [("baseline", list(baseline)), ("system", list(system))]
     metrics, references = {"BLEU": BLEU(lowercase=lowercase)}, [list(references)]
     signatures, scores = PairedTest(systems, metrics, references, "bs", resamples)()
@@ -156,7 +153,7 @@ class Bucket:
 
 
 def bleu_by_length(
-    hypotheses: Sequence[str],
+    hypotheses: Side,
     pairs: Sequence[Pair],
     edges: Sequence[int] = (1, 6, 11, 16, 21, 26, 31, 36, 41, 51, 61),
     lowercase: bool = True,
@@ -192,13 +189,9 @@ def without_unknown(pairs: Sequence[Pair], vocabularies: Vocabularies) -> list[i
         pairs: sentences and references.
         vocabularies: a corpus or a model: whatever has both vocabularies.
     """
-    known = vocabularies.source_vocabulary, vocabularies.target_vocabulary
-    return [
-        number
-        for number, pair in enumerate(pairs)
-        if all(word in known[0] for word in pair.source)
-        and all(word in known[1] for word in pair.target)
-    ]
+    source, target = vocabularies.source_vocabulary, vocabularies.target_vocabulary
+    known = [UNK not in source.encode(p.source) + target.encode(p.target) for p in pairs]
+    return [number for number, both in enumerate(known) if both]
 
 
 def alignment_error_rate(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> float:
@@ -235,9 +228,7 @@ def alignment_error_by_class(links: Sequence[Set[Link]], pairs: Sequence[Pair]) 
     return _error_rates(links, pairs, lambda pair, t: pair.classes[t])
 
 
-def _error_rates(
-    links: Sequence[Set[Link]], pairs: Sequence[Pair], group: Callable[[Pair, int], Hashable]
-) -> dict:
+def _error_rates(links: Sequence[Set[Link]], pairs: Sequence[Pair], group: Callable) -> dict:
     """The alignment error rate of each ``group(pair, target index)`` of links."""
     if len(links) != len(pairs):
         raise ValueError(f"{len(links)} sets of links for {len(pairs)} pairs")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
@@ -16,10 +16,11 @@ from torch.nn.functional import cross_entropy
 
 from attnmt.attention import SCORES, WINDOWS, Additive, Attention, FixedContext, Global
 from attnmt.batches import Batch, Source
+from attnmt.checks import one_of, whole
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
 from attnmt.files import read_tensors, write_aside
-from attnmt.vocab import SPECIALS, Vocabulary
+from attnmt.vocab import Vocabulary
 
 
 class Vocabularies(Protocol):
@@ -36,23 +37,19 @@ class Translator(nn.Module):
         encoder: source words to memory and final state.
         decoder: memory and final state to target words.
         vocabularies: a corpus, or whatever has its ``source_vocabulary`` and ``target_vocabulary``.
+
+    Attributes:
         config: the constructor's name and arguments, so that a file can be read back; empty for a
             model put together by hand, which cannot be saved.
     """
 
-    def __init__(
-        self,
-        encoder: nn.Module,
-        decoder: Decoder,
-        vocabularies: Vocabularies,
-        config: dict[str, Any] | None = None,
-    ):
+    def __init__(self, encoder: nn.Module, decoder: Decoder, vocabularies: Vocabularies):
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
         self.source_vocabulary = vocabularies.source_vocabulary
         self.target_vocabulary = vocabularies.target_vocabulary
-        self.config = config or {}
+        self.config: dict[str, Any] = {}
 
     @property
     def device(self) -> torch.device:
@@ -96,15 +93,8 @@ class Translator(nn.Module):
         if not self.config:
             raise ValueError("a model put together by hand cannot be saved: use a constructor")
         metadata = {"format": FORMAT, "config": json.dumps(self.config)}
-        for side in ("source", "target"):
-            vocabulary: Vocabulary = getattr(self, f"{side}_vocabulary")
-            metadata[f"{side}_vocabulary"] = json.dumps(
-                {
-                    "words": vocabulary.words[len(SPECIALS) :],
-                    "language": vocabulary.language,
-                    "lower": vocabulary.lower,
-                }
-            )
+        for side in SIDES:
+            metadata[side] = json.dumps(getattr(self, side).arguments)
         weights = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
         write_aside(path, to_safetensors(weights, metadata))
 
@@ -121,20 +111,18 @@ class Translator(nn.Module):
         metadata, weights = read_tensors(path, FORMAT, "a model that attnmt saved")
         try:
             config = json.loads(metadata["config"])
-            vocabularies = SimpleNamespace(
-                source_vocabulary=Vocabulary(**json.loads(metadata["source_vocabulary"])),
-                target_vocabulary=Vocabulary(**json.loads(metadata["target_vocabulary"])),
-            )
-            model = CONSTRUCTORS[config.pop("model")](vocabularies, **config)
+            vocabularies = {side: Vocabulary(**json.loads(metadata[side])) for side in SIDES}
+            with torch.device("meta"):  # no weights are drawn, only to be replaced
+                model = CONSTRUCTORS[config.pop("model")](SimpleNamespace(**vocabularies), **config)
             model.load_state_dict(weights, assign=True)  # in the precision that they had
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise ValueError(
-                f"{path} does not fit this version of attnmt: {type(error).__name__}: {error}"
-            ) from error
+            why = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path} does not fit this version of attnmt: {why}") from error
         return model
 
 
 FORMAT = "attnmt-model-1"
+SIDES = ("source_vocabulary", "target_vocabulary")
 
 
 @contextmanager
@@ -153,9 +141,12 @@ def evaluating(*models: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Draw random numbers from a seed inside; the generator outside goes on as if nothing was."""
+    """Draw random numbers from a seed inside; the generator outside goes on as if nothing was.
+
+    It is the CPU's generator, since models are made there. Those of GPUs are not touched.
+    """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         yield
 
 
@@ -163,13 +154,6 @@ def seeded(seed: int) -> Iterator[None]:
 
 LAPTOP = {"hidden": 128, "layers": 1}  # other sizes are as hidden
 CONSTRUCTORS: dict[str, Callable[..., Translator]] = {}
-
-
-def choose(choices: Mapping[str, Any], argument: str, name: str) -> Any:
-    """One of some choices by its name, or an error that lists them."""
-    if name not in choices:
-        raise ValueError(f"{argument} must be one of {', '.join(choices)}, not {name!r}")
-    return choices[name]
 
 
 def constructor(paper: dict[str, int], draw: Callable[[str, Tensor], None]):
@@ -186,22 +170,23 @@ def constructor(paper: dict[str, int], draw: Callable[[str, Tensor], None]):
             bound = signature(make).bind(corpus, *args, **kwargs)
             bound.apply_defaults()
             config = bound.arguments
-            sizes = choose({"laptop": LAPTOP, "paper": paper}, "sizes", config["sizes"])
-            as_paper = choose({"torch": False, "paper": True}, "init", config["init"])
+            one_of(("laptop", "paper"), sizes=config["sizes"])
+            one_of(("torch", "paper"), init=config["init"])
+            sizes = paper if config["sizes"] == "paper" else LAPTOP
             for name in paper:  # hidden comes first: on a laptop, others are as it is
                 if config[name] is None:
                     config[name] = sizes.get(name, config["hidden"])
-                if not isinstance(config[name], int) or config[name] < 1:
-                    raise ValueError(f"{name} must be a whole number, 1 or more: {config[name]!r}")
+                whole(1, **{name: config[name]})
+                config[name] = int(config[name])  # of numpy's whole numbers, too
             if not 0 <= config.get("dropout", 0) < 1:
                 raise ValueError(f"dropout must be from 0 to below 1, not {config['dropout']}")
             with seeded(config["seed"]), torch.no_grad():
                 model = make(*bound.args, **bound.kwargs)
-                for name, weights in model.named_parameters() if as_paper else ():
-                    draw(name, weights)
-            model.config = {"model": make.__name__} | {
-                name: value for name, value in config.items() if name not in ("corpus", "sizes")
-            }
+                for name, weights in model.named_parameters():
+                    if config["init"] == "paper":
+                        draw(name, weights)
+            kept = [name for name in config if name not in ("corpus", "sizes")]
+            model.config = {"model": make.__name__} | {name: config[name] for name in kept}
             return model
 
         CONSTRUCTORS[make.__name__] = construct
@@ -253,10 +238,8 @@ def rnnencdec(
         seed: of the initial weights.
     """
     encoder = ForwardGRU(len(corpus.source_vocabulary), embedding, hidden)
-    words, context = len(corpus.target_vocabulary), FixedContext()
-    decoder = BahdanauDecoder(
-        words, embedding, hidden, context, encoder.annotation_size, maxout, output_state
-    )
+    words, d, context = len(corpus.target_vocabulary), encoder.annotation_size, FixedContext()
+    decoder = BahdanauDecoder(words, embedding, hidden, context, d, maxout, output_state)
     return Translator(encoder, decoder, corpus)
 
 
@@ -287,11 +270,9 @@ def rnnsearch(
         seed: of the initial weights.
     """
     encoder = BidirectionalGRU(len(corpus.source_vocabulary), embedding, hidden)
-    score = Additive(hidden, encoder.annotation_size, alignment)
-    words, attention = len(corpus.target_vocabulary), Attention(score, Global())
-    decoder = BahdanauDecoder(
-        words, embedding, hidden, attention, encoder.annotation_size, maxout, output_state
-    )
+    words, d = len(corpus.target_vocabulary), encoder.annotation_size
+    attention = Attention(Additive(hidden, d, alignment), Global())
+    decoder = BahdanauDecoder(words, embedding, hidden, attention, d, maxout, output_state)
     return Translator(encoder, decoder, corpus)
 
 
@@ -371,9 +352,9 @@ def luong(
     """
     words = len(corpus.source_vocabulary)
     encoder = StackedLSTM(words, embedding, hidden, layers, bidirectional, reverse, dropout)
-    make_score, make_window = choose(SCORES, "score", score), choose(WINDOWS, "window", window)
-    n, d = hidden, encoder.annotation_size
-    attention = Attention(make_score(n, d, max_length), make_window(n, D))
-    words = len(corpus.target_vocabulary)
+    one_of(SCORES, score=score)
+    one_of(WINDOWS, window=window)
+    n, d, words = hidden, encoder.annotation_size, len(corpus.target_vocabulary)
+    attention = Attention(SCORES[score](n, d, max_length), WINDOWS[window](n, D))
     decoder = LuongDecoder(words, embedding, n, attention, d, layers, dropout, feeding)
     return Translator(encoder, decoder, corpus)

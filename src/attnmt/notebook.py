@@ -53,7 +53,6 @@ class Claims:
     def table(self) -> Markdown:
         """The claims as a table."""
         lines = ["| claim | source | measured here | verdict |", "|---|---|---|---|"]
-        lines += [
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in self.rows
-        ]
+        for row in self.rows:
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
         return Markdown("\n".join(lines))

@@ -1,6 +1,7 @@
 """The book's figures: learning curves, BLEU by length, alignments."""
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,9 +39,7 @@ def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) ->
 
 
 def bleu_by_length(
-    systems: Mapping[str, Sequence[Bucket]],
-    ax: Axes | None = None,
-    longest_trained: int | None = None,
+    systems: Mapping[str, list[Bucket]], ax: Axes | None = None, longest_trained: int | None = None
 ) -> Axes:
     """BLEU in each bucket of source length, with 95% bootstrap intervals and sentence counts.
 
@@ -58,28 +57,14 @@ def bleu_by_length(
         high = np.array([bucket.bleu.high for bucket in buckets], dtype=float)
         spread = np.nan_to_num([np.maximum(scores - low, 0), np.maximum(high - scores, 0)])
         ax.errorbar(middle, scores, yerr=spread, marker=marker, capsize=3, label=name)
-    for bucket in buckets:  # the same sentences for every system
-        ax.annotate(
-            bucket.bleu.sentences,
-            ((bucket.shortest + bucket.longest) / 2, 0),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8,
-            color="dimgrey",
-        )
+    note = partial(ax.annotate, textcoords="offset points", color="dimgrey")
+    for x, bucket in zip(middle, buckets, strict=True):  # the same sentences for every system
+        note(bucket.bleu.sentences, (x, 0), xytext=(0, 3), ha="center", fontsize=8)
     if longest_trained is not None:
-        ax.axvline(longest_trained + 0.5, color="dimgrey", linestyle=":")
-        ax.annotate(
-            "longer than any\ntraining sentence",
-            (longest_trained + 0.5, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(5, -5),
-            textcoords="offset points",
-            va="top",
-            fontsize=9,
-            color="dimgrey",
-        )
+        edge, across = longest_trained + 0.5, ("data", "axes fraction")
+        ax.axvline(edge, color="dimgrey", linestyle=":")
+        text = "longer than any\ntraining sentence"
+        note(text, (edge, 1), xycoords=across, xytext=(5, -5), va="top", fontsize=9)
     ax.set(xlabel="source sentence length (words)", ylabel="BLEU (0 to 100)")
     ax.set_ylim(bottom=0)
     ax.legend()
@@ -111,18 +96,10 @@ def alignment(
     if ax is None:
         size = (2.6 + 0.36 * len(source), 1.5 + 0.3 * len(words))
         ax = plt.subplots(figsize=size, layout="constrained")[1]
-    sns.heatmap(
-        weights,
-        vmin=0,
-        vmax=1,
-        cmap="Blues",
-        linewidths=0.5,
-        linecolor="#e4e4e4",
-        xticklabels=list(source),
-        yticklabels=list(words),
-        cbar_kws={"label": "attention weight", "shrink": 0.8},
-        ax=ax,
-    )
+    grid = {"linewidths": 0.5, "linecolor": "#e4e4e4"}
+    grid |= {"xticklabels": list(source), "yticklabels": list(words)}
+    bar = {"label": "attention weight", "shrink": 0.8}
+    sns.heatmap(weights, vmin=0, vmax=1, cmap="Blues", cbar_kws=bar, ax=ax, **grid)
     for s, t in gold or ():
         ax.add_patch(Rectangle((s + 0.06, t + 0.06), 0.88, 0.88, fill=False, ec="#d55e00", lw=1.6))
     ax.xaxis.tick_top()

@@ -2,11 +2,10 @@
 
 A chapter trains one model live; what it compares with others, or what it shows where real text
 cannot be reached, it reads from these files. ``results/runs.toml`` lists the runs of the book, and
-``python -m attnmt.runs NAME`` makes one again.
+``attnmt record NAME`` makes one again.
 """
 
 import platform
-import sys
 import time
 import tomllib
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from attnmt.files import write_aside
 from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, perplexity, texts
 from attnmt.metrics import alignment_error_rate as aer
 from attnmt.model import CONSTRUCTORS, Translator
-from attnmt.training import History, Recipe, fit
+from attnmt.training import RECIPES, History, Recipe, fit
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,7 @@ def record(
 ) -> Run:
     """Train a model, translate the test pairs and some samples, and note down everything."""
     history = fit(model, corpus, recipe, seed, progress=progress)
+    of_corpus = {"name": corpus.name, "train": len(corpus.train), "test": len(corpus.test)}
     cpu = time.process_time()
     parts, pairs, hypotheses = {}, [], []
     for part in ("test", "long", "names"):
@@ -95,20 +95,13 @@ def record(
                 hypotheses += translated
     search_cpu_seconds = time.process_time() - cpu
     known = model.attends and corpus.test[0].sure is not None
+    asked = {"model": model.config, "recipe": recipe, "seed": seed, "history": history}
     return Run(
         name=name,
-        command=f"python -m attnmt.runs {name}",
-        model=model.config,
-        recipe=recipe,
-        seed=seed,
-        corpus={
-            "name": corpus.name,
-            "train": len(corpus.train),
-            "test": len(corpus.test),
-            "fingerprint": corpus.fingerprint,
-        },
+        command=f"attnmt record {name}",
+        **asked,
+        corpus=of_corpus | {"fingerprint": corpus.fingerprint},
         parameters=sum(weights.numel() for weights in model.parameters()),
-        history=history,
         test_perplexity=perplexity(model, corpus.test),
         parts=parts,
         by_length=bleu_by_length(hypotheses, pairs),
@@ -163,25 +156,31 @@ def load_run(name: str, folder: Path | None = None) -> Run:
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         raise ValueError(
             f"{path} is damaged or not a recorded run ({place}: {first['msg']}). "
-            f"Make it again with: python -m attnmt.runs {name}"
+            f"Make it again with: attnmt record {name}"
         ) from error
 
 
 # ------------------------------------------------------------------------- the runs of the book
 
-CORPORA: dict[str, Callable[[], Corpus]] = {"multi30k": multi30k, "grammar": grammar_corpus}
+CORPORA: dict[str, Callable[[], Corpus]] = {"grammar": grammar_corpus, "multi30k": multi30k}
 
 
 @cache
 def book() -> dict[str, Any]:
-    """What ``results/runs.toml`` says: ``seeds``, ``systems``, and recipe and samples by corpus."""
+    """What ``results/runs.toml`` says: ``seeds``, ``systems``, and recipe and samples by corpus.
+
+    A system is a constructor with its arguments. It may name ``corpora`` of its own, if it is not
+    for all, and one of :data:`RECIPES` in place of the corpus's ``recipe``.
+    """
     return tomllib.loads((results_folder() / "runs.toml").read_text(encoding="utf-8"))
 
 
 def names() -> list[str]:
     """All runs of the book: ``SYSTEM-CORPUS-SEED``."""
-    plan = book()
-    return [f"{s}-{c}-{n}" for s in plan["systems"] for c in plan["corpora"] for n in plan["seeds"]]
+    plan, pairs = book(), []
+    for name, system in plan["systems"].items():
+        pairs += [(name, corpus) for corpus in system.get("corpora", plan["corpora"])]
+    return [f"{name}-{corpus}-{seed}" for name, corpus in pairs for seed in plan["seeds"]]
 
 
 def make(name: str, models: Path | None = None, progress: bool = True) -> Run:
@@ -198,18 +197,12 @@ def make(name: str, models: Path | None = None, progress: bool = True) -> Run:
     if name not in names():
         raise ValueError(f"the book has no run {name!r}. It has: {', '.join(names())}")
     system, corpus_name, seed = name.rsplit("-", 2)
-    corpus, plan = CORPORA[corpus_name](), book()
-    arguments = {**plan["systems"][system], "seed": int(seed)}
+    corpus, plan = CORPORA[corpus_name](), book()["corpora"][corpus_name]
+    arguments = {**book()["systems"][system], "seed": int(seed)}
+    recipe = RECIPES[arguments.pop("recipe")] if "recipe" in arguments else Recipe(**plan["recipe"])
+    arguments.pop("corpora", None)
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
-    recipe, samples = Recipe(**plan["corpora"][corpus_name]["recipe"]), plan["corpora"][corpus_name]
-    run = record(name, model, corpus, recipe, int(seed), samples["samples"], progress)
+    run = record(name, model, corpus, recipe, int(seed), plan["samples"], progress)
     if models:
         model.save(Path(models) / f"{name}.safetensors")
     return run
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    for asked in sys.argv[1:] or sys.exit(f"name some of: {', '.join(names())}"):
-        done = make(asked)
-        print(f"{save_run(done)}: BLEU {done.bleu.score:.2f} [{done.bleu.signature}]", flush=True)

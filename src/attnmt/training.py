@@ -21,11 +21,12 @@ from torch import Tensor
 from tqdm import tqdm
 
 from attnmt.batches import Batch, batches
+from attnmt.checks import one_of, whole
 from attnmt.corpus import Corpus
 from attnmt.decoding import greedy
 from attnmt.files import read_tensors, remove_leftovers, write_aside
-from attnmt.metrics import bleu, perplexity, texts
-from attnmt.model import Translator
+from attnmt.metrics import MOST, bleu, perplexity, texts
+from attnmt.model import SIDES, Translator
 
 OPTIMISERS = {
     "adam": partial(torch.optim.Adam, fused=True),
@@ -68,13 +69,12 @@ class Recipe:
     keep: Literal["last", "best"] = "last"
 
     def __post_init__(self):
-        for name in ("epochs", "batch_size", "learning_rate", "clip", "pool"):
+        whole(1, epochs=self.epochs, batch_size=self.batch_size, pool=self.pool)
+        for name in ("learning_rate", "clip"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
         for name in ("optimiser", "per", "keep"):
-            choices = get_args(Recipe.__annotations__[name])
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {choices}, not {getattr(self, name)!r}")
+            one_of(get_args(Recipe.__annotations__[name]), **{name: getattr(self, name)})
 
     def learning_rate_of(self, epoch: int) -> float:
         """The learning rate in an epoch, counted from 1."""
@@ -90,6 +90,8 @@ BAHDANAU = Recipe(5, 80, 1.0, halve_after=None, optimiser="adadelta", per="sente
 # ours.
 LUONG = Recipe(10, 128, 1.0, 5, clip=5.0, optimiser="sgd", per="sentence", keep="best")
 LUONG_DROPOUT = replace(LUONG, epochs=12, halve_after=8)  # for models made with dropout=0.2
+RECIPES = {"laptop": Recipe(keep="best"), "bahdanau": BAHDANAU, "luong": LUONG}
+RECIPES["luong-dropout"] = LUONG_DROPOUT
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,6 @@ def best_device() -> torch.device:
 
 HISTORY = TypeAdapter(History)
 FORMAT = "attnmt-checkpoint-1"
-MOST = 700  # nats a token: exp of much more is no number
 
 
 class Training:
@@ -239,9 +240,8 @@ class Training:
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip))
         total, tokens = float(losses.detach().sum()), len(losses)
         if not (math.isfinite(norm) and total < MOST * tokens):
-            raise self.diverged(
-                f"a loss of {total / tokens:g} a token, a gradient of norm {norm:g}"
-            )
+            seen = f"a loss of {total / tokens:g} a token, a gradient of norm {norm:g}"
+            raise self.diverged(seen)
         self.optimiser.step()
         return {"batches": 1, "tokens": tokens, "loss": total, "gradient_norm": norm}
 
@@ -271,24 +271,18 @@ class Training:
     def end_epoch(self, measure_bleu: bool) -> Epoch:
         """Measure ``valid``, and begin the next epoch."""
         sums, valid, score = self.sums, self.corpus.valid, None
-        try:
-            valid_perplexity = perplexity(self.model, valid)
-        except OverflowError:
-            valid_perplexity = math.inf
-        if not math.isfinite(valid_perplexity):
-            raise self.diverged(f"a perplexity of {valid_perplexity:g} on valid")
+        on_train, on_valid = math.exp(sums["loss"] / sums["tokens"]), perplexity(self.model, valid)
+        if not math.isfinite(on_valid):
+            raise self.diverged(f"a perplexity of {on_valid:g} on valid")
         if measure_bleu:
             translated = texts(self.model, greedy(self.model, [pair.source for pair in valid]))
             score = bleu(translated, [pair.target_text for pair in valid], lowercase=True).score
-        epoch = Epoch(
-            self.epoch,
-            train_perplexity=math.exp(sums["loss"] / sums["tokens"]),
-            valid_perplexity=valid_perplexity,
-            learning_rate=self.recipe.learning_rate_of(self.epoch),
-            gradient_norm=sums["gradient_norm"] / sums["batches"],
-            bleu=score,
-            **{name: sums[name] for name in ("tokens", "seconds", "cpu_seconds")},
+        rate, norm = (
+            self.recipe.learning_rate_of(self.epoch),
+            sums["gradient_norm"] / sums["batches"],
         )
+        cost = [sums[name] for name in ("tokens", "seconds", "cpu_seconds")]
+        epoch = Epoch(self.epoch, on_train, on_valid, rate, norm, *cost, score)
         self.history.epochs.append(epoch)
         if self.recipe.keep == "best" and self.history.best is epoch:
             self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
@@ -342,7 +336,7 @@ def fit(
             weights from before that step, and the last checkpoint is kept.
         KeyboardInterrupt: after Ctrl-C, see above.
     """
-    for side in ("source_vocabulary", "target_vocabulary"):
+    for side in SIDES:
         if getattr(model, side) != getattr(corpus, side):
             raise ValueError(f"the model's {side} is not that of {corpus.name}: make it from that")
     if not corpus.train or not corpus.valid:

@@ -7,21 +7,17 @@ it. The tokeniser is Moses's (by sacremoses), the one both papers' data went thr
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import Any
 
 from sacremoses import MosesDetokenizer, MosesTokenizer
+
+from attnmt.checks import whole
 
 PAD, UNK, BOS, EOS = range(4)
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
 
-@cache
-def _tokeniser(language: str) -> MosesTokenizer:
-    return MosesTokenizer(language)
-
-
-@cache
-def _detokeniser(language: str) -> MosesDetokenizer:
-    return MosesDetokenizer(language)
+_tokeniser, _detokeniser = cache(MosesTokenizer), cache(MosesDetokenizer)  # one for a language
 
 
 def tokenise(text: str, language: str, lower: bool = False) -> list[str]:
@@ -67,13 +63,21 @@ class Vocabulary:
         cls, sentences: Iterable[Sequence[str]], size: int, language: str, lower: bool = False
     ) -> "Vocabulary":
         """Take the ``size`` most frequent words of some sentences; ties in alphabetical order."""
-        if size < 1:
-            raise ValueError(f"size must be at least 1 word, not {size}")
+        whole(1, size=size)
         counts = Counter(word for sentence in sentences for word in sentence)
         for special in SPECIALS:  # a text that spells "<s>" must not forge the symbol
             counts.pop(special, None)
         by_frequency = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(by_frequency[:size], language, lower)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What makes this vocabulary again: ``Vocabulary(**arguments)``."""
+        return {
+            "words": self.words[len(SPECIALS) :],
+            "language": self.language,
+            "lower": self.lower,
+        }
 
     def __len__(self) -> int:
         """The number of words, special symbols included."""
@@ -85,8 +89,7 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        mine = (self.words, self.language, self.lower)
-        return mine == (other.words, other.language, other.lower)
+        return self.arguments == other.arguments
 
     __hash__ = None
 
