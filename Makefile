@@ -14,7 +14,7 @@ export MKL_NUM_THREADS = 1
 export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html notebooks record test install lint unit nbval strict format clean
+.PHONY: help book html notebooks record publish test install lint unit nbval strict browser colab format clean
 .NOTPARALLEL:
 
 help:
@@ -23,8 +23,10 @@ help:
 	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
 	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
-	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly"
-	@echo "                (its parts: make lint, unit, nbval, strict)"
+	@echo "make publish    give a copy its address (REPOSITORY=https://github.com/someone/somewhere)"
+	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly,"
+	@echo "                look at the pages in a browser (its parts: make lint, unit, nbval, strict, browser)"
+	@echo "make colab      run a chapter as Colab would, in a new environment (CHAPTERS=... or the shortest)"
 	@echo "make format     let ruff format the code and mend what it can"
 	@echo "make clean      remove what was built; the environment in $(VENV) stays"
 	@echo "Settings: PYTHON=$(PYTHON) VENV=$(VENV) JOBS=$(JOBS)"
@@ -49,7 +51,11 @@ notebooks: $(STAMP)
 record: $(STAMP)
 	$(BIN)/attnmt record $(RUNS)
 
-test: lint unit nbval strict
+publish: $(STAMP)
+	@test -n "$(REPOSITORY)" || { echo "Which one? make publish REPOSITORY=https://github.com/someone/somewhere"; exit 1; }
+	$(BIN)/python tools/publish.py $(REPOSITORY) $(if $(BRANCH),--branch $(BRANCH))
+
+test: lint unit nbval strict browser
 	@echo "All passed."
 
 lint: $(STAMP)
@@ -59,7 +65,7 @@ lint: $(STAMP)
 
 unit: $(STAMP)
 	@echo "==> unit tests"
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -m "not browser" tests
 
 nbval: $(STAMP)
 	@echo "==> notebooks"
@@ -70,6 +76,14 @@ strict: $(STAMP)
 	@echo "==> strict build"
 	rm -rf _build/strict
 	$(BIN)/jupyter-book build . --path-output _build/strict -W --keep-going -n --quiet
+
+browser: $(STAMP)
+	@echo "==> browser"
+	$(BIN)/python -m pytest -m browser tests/test_site.py
+
+colab: $(STAMP)
+	@echo "==> as in Colab"
+	$(BIN)/python tools/as_in_colab.py $(CHAPTERS)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

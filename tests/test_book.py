@@ -219,16 +219,16 @@ def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
     done = subprocess.run([*command, *paths], capture_output=True, text=True)
 
     assert done.returncode == 1
-    assert "raises.ipynb: cell 3 failed" in done.stdout
+    assert "raises.ipynb: cell 4 failed" in done.stdout
     assert "ZeroDivisionError" in done.stdout
-    assert "tells.ipynb: cell 3 prints a path of this machine" in done.stdout
+    assert "tells.ipynb: cell 4 prints a path of this machine" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
     for name in ("raises", "tells"):
         assert (tmp_path / f"{name}.ipynb").read_bytes() == before[name]
     good = read(tmp_path / "good.ipynb")
-    assert [cell.get("execution_count") for cell in good.cells] == [None, 1, 2]
-    assert [output.get("name") for output in good.cells[2].outputs] == ["stdout"]
-    assert "good.ipynb wrote to stderr, cell 3: note" in done.stdout
+    assert [cell.get("execution_count") for cell in good.cells] == [None, 1, 2, 3]
+    assert [output.get("name") for output in good.cells[3].outputs] == ["stdout"]
+    assert "good.ipynb wrote to stderr, cell 4: note" in done.stdout
     assert stale(tmp_path / "good.ipynb") is None
     assert good.metadata.attnmt.cpu_seconds >= 0
 

@@ -1,5 +1,7 @@
 """plots.py: the right numbers in the right places, with words to read them by."""
 
+from xml.etree import ElementTree
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -75,8 +77,28 @@ def test_alignment_has_source_words_across_and_target_words_down():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("source words", "target words")
 
 
+def test_a_cell_of_an_alignment_tells_its_words_and_weight():
+    """In a figure of several, in order; and in SVG that a parser takes, whatever the words are."""
+    figure, axes = plt.subplots(1, 3)
+    plots.alignment(["der", "<unk>"], ["the", "R&D"], [[0.9, 0.1], [0.25, 0.75]], {(0, 0)}, axes[2])
+    axes[1].plot([1, 2])
+    plots.alignment(["a", "b", "c"], ["{x}"], [[0.5, 0.0, 0.5]], ax=axes[0])
+    svg = ElementTree.fromstring(figure._repr_svg_())
+    titles = [title.text for title in svg.iter("{http://www.w3.org/2000/svg}title")]
+    first = ["a → {x}: 0.50", "b → {x}: 0.00", "c → {x}: 0.50"]
+    last = ["der → the: 0.90", "<unk> → the: 0.10", "der → R&D: 0.25", "<unk> → R&D: 0.75"]
+    assert titles == [*first, *last]
+    assert not hasattr(plots.learning_curves({"a": history(2)}).figure, "_repr_svg_")
+
+
+def test_an_alignment_of_twenty_words_by_twenty_stays_small():
+    words = [f"word{n}" for n in range(20)]
+    ax = plots.alignment(words, words, np.eye(20))
+    assert len(ax.figure._repr_svg_()) < 75_000
+
+
 def test_alignment_of_the_wrong_shape_is_refused():
-    with pytest.raises(ValueError, match=r"\(3, 2\); 2 target words over 3 source words need"):
+    with pytest.raises(ValueError, match=r"\(3, 2\); these words need \(2, 3\)"):
         plots.alignment(["a", "b", "c"], ["x", "y"], np.zeros((3, 2)))
 
 

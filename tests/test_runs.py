@@ -137,7 +137,9 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
     assert [sample.source for sample in run.samples] == [["w1"]]
     saved = Translator.load(tmp_path / "odd-one-made-4.safetensors")
     assert perplexity(saved, corpus.test) == pytest.approx(run.test_perplexity)
-    with pytest.raises(ValueError, match=r"no run 'other-made-0'\. It has: odd-one-made-0, odd"):
+    with pytest.raises(
+        ValueError, match=r"name must be one of odd-one-made-0, odd.*not 'other-made-0'"
+    ):
         runs.make("other-made-0")
 
 

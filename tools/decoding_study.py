@@ -3,13 +3,15 @@
 Takes the book's recorded models (trained again where ``_build/models`` does not have them),
 searches the test sentences in several ways, and stores BLEU and paired-bootstrap p-values in
 ``results/studies/decoding.json``, which chapter 7 reads. Only scores are stored, no sentences.
+What the file already holds is not computed again: delete the file to start anew.
 Usage: python tools/decoding_study.py
 """
 
 import json
 import platform
 import time
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -28,6 +30,7 @@ SEEDS = (0, 1, 2)
 SYSTEMS = ("rnnsearch", "luong-bidirectional")
 BEAMS = (1, 2, 5, 10, 25)
 PENALTIES = (0.0, 0.5, 1.0, 1.5)
+WIDTHS = (1, 2, 5, 10)
 
 
 def trained(system: str, corpus: str, seed: int) -> Translator:
@@ -51,9 +54,12 @@ class Judge:
         result = bleu(texts(self.model, found), self.references, lowercase=True)
         words = sum(len(text.split()) for text in texts(self.model, found))
         ratio = words / sum(len(text.split()) for text in self.references)
-        mean = sum(translation.score for translation in found) / len(found)
-        signature = result.signature
-        return {"bleu": result.score, "length": ratio, "log_p": mean, "signature": signature}
+        return {
+            "bleu": result.score,
+            "length": ratio,
+            "log_p": sum(translation.score for translation in found) / len(found),
+            "signature": result.signature,
+        }
 
     def compare(self, baseline: list[Translation], system: list[Translation]) -> dict:
         """The second's gain over the first, with its p-value."""
@@ -112,6 +118,81 @@ def study(system: str, name: str) -> dict:
     return found
 
 
+def blanked(found: list[Translation]) -> list[Translation]:
+    """``<unk>`` as a word that sacreBLEU's tokeniser leaves whole: it cuts ``<unk>`` into three."""
+    return [replace(t, words=["unk" if w == "<unk>" else w for w in t.words]) for t in found]
+
+
+def as_one_token(system: str, name: str) -> dict:
+    """The comparisons once more, with each ``<unk>`` measured as one wrong word, not as three."""
+    corpus = CORPORA[name]()
+    models = [trained(system, name, seed) for seed in SEEDS]
+    judge = Judge(models[0], corpus.test)
+    ones = [greedy(model, judge.sentences) for model in models]
+    fives = [beam_search(model, judge.sentences, beam=5) for model in models]
+    together = blanked(beam_search(Ensemble(models), judge.sentences, beam=5))
+    found = {
+        "greedy": [judge.score(blanked(one)) for one in ones],
+        "beam 5": [judge.score(blanked(five)) for five in fives],
+        "beam 5 over greedy": [
+            judge.compare(blanked(one), blanked(five))
+            for one, five in zip(ones, fives, strict=True)
+        ],
+        "ensemble of 3, beam 5, over each": [judge.compare(blanked(f), together) for f in fives],
+    }
+    for part in ("test", "names"):
+        if not getattr(corpus, part):
+            continue
+        found[part] = []
+        for model in models:
+            pairs = getattr(corpus, part)
+            pairs = [
+                p for p in pairs if any(word not in model.source_vocabulary for word in p.source)
+            ]
+            judge = Judge(model, pairs)
+            raw = greedy(model, judge.sentences)
+            dictionary = read_dictionary(force_align(model, corpus.train), corpus.train)
+            others = {
+                "copied": replace_unknown(raw, judge.sentences),
+                "looked up": replace_unknown(raw, judge.sentences, dictionary),
+                "known words only": greedy(model, judge.sentences, unknown=False),
+            }
+            found[part].append(
+                {"<unk> as one word": judge.compare(raw, blanked(raw))}
+                | {key: judge.compare(blanked(raw), other) for key, other in others.items()}
+            )
+    return found
+
+
+def wide(name: str, penalty: float, beam: int) -> list[dict]:
+    """One width of the beam with one length penalty, on the test sentences: each seed's scores.
+
+    Beside BLEU, how often the search came back with no word at all, and how often with a
+    translation that is less probable than greedy's.
+    """
+    corpus, scores = CORPORA[name](), []
+    for seed in SEEDS:
+        model = trained(SYSTEMS[-1], name, seed)
+        judge = Judge(model, corpus.test)
+        ones = greedy(model, judge.sentences)
+        found = beam_search(model, judge.sentences, beam, penalty, batch_size=max(16, 320 // beam))
+        below = sum(a.score < b.score - 1e-3 for a, b in zip(found, ones, strict=True))
+        empty = sum(not translation.words for translation in found)
+        more = {"<unk> as three": judge.score(found)["bleu"], "empty": empty, "below greedy": below}
+        scores.append(judge.score(blanked(found)) | more)
+    return scores
+
+
+def normalised(system: str, name: str) -> dict:
+    """A beam of 5 on the test sentences with several length penalties."""
+    models = [trained(system, name, seed) for seed in SEEDS]
+    judge, found = Judge(models[0], CORPORA[name]().test), {}
+    for penalty in PENALTIES:
+        some = [beam_search(m, judge.sentences, beam=5, length_penalty=penalty) for m in models]
+        found[str(penalty)] = [judge.score(blanked(one)) for one in some]
+    return found
+
+
 def main() -> None:
     """Fill the store, one system and corpus after the other."""
     torch.set_num_threads(1)
@@ -120,11 +201,24 @@ def main() -> None:
         "seeds": SEEDS,
         "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
     }
+    if STORE.exists():
+        store = json.loads(STORE.read_bytes())
+
+    def fill(key: str, compute: Callable[..., object], *arguments) -> None:
+        if key not in store:
+            store[key] = compute(*arguments)
+            print(key, flush=True)
+            write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+
     for name in CORPORA:
         for system in SYSTEMS:
-            store[f"{system}-{name}"] = study(system, name)
-            print(system, name, flush=True)
-            write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+            fill(f"{system}-{name}", study, system, name)
+            fill(f"{system}-{name}, <unk> as one word", as_one_token, system, name)
+    for system in SYSTEMS:
+        fill(f"{system}-multi30k, length penalty", normalised, system, "multi30k")
+    for beam in WIDTHS:
+        for penalty in (0.0, 1.0):
+            fill(f"width {beam}, penalty {penalty}, multi30k", wide, "multi30k", penalty, beam)
 
 
 if __name__ == "__main__":

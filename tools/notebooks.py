@@ -27,6 +27,7 @@ from pathlib import Path
 
 import nbformat
 import yaml
+from colab import is_colab_cell, put_cell, repository
 from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,8 +60,9 @@ def chapters(root: Path = ROOT) -> list[Path]:
 
 
 def code_hash(notebook: nbformat.NotebookNode) -> str:
-    """SHA-256 of the sources of the code cells."""
-    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    """SHA-256 of the sources of the code cells; the one for Colab, which runs only there, aside."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    sources = [cell.source for cell in cells if not is_colab_cell(cell)]
     return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
 
 
@@ -191,6 +193,7 @@ def execute(path: Path, for_others: bool) -> Outcome:
     from nbclient.exceptions import CellControlSignal, CellExecutionError, DeadKernelError
 
     notebook = nbformat.read(path, as_version=4)
+    put_cell(notebook, repository())
     stamp = {"code": code_hash(notebook), "package": package_hash()}
     current = 0
 

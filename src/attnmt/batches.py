@@ -45,11 +45,6 @@ class Batch:
     target_out: Tensor
     target_mask: Tensor
 
-    @property
-    def tokens(self) -> int:
-        """Target tokens to predict, ``</s>`` counted and padding not."""
-        return int(self.target_mask.sum())
-
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
         return Batch(*(part.to(device) for part in vars(self).values()))

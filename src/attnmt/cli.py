@@ -27,6 +27,7 @@ Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CORPORA = {**runs.CORPORA, "files": corpora.corpus_from_files}
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
 GRAMMAR = {"name": "grammar"}  # the default corpus
+PARTS = ("train", "valid", "test", "long", "names")
 
 
 def make(what: str, choices: Mapping[str, Callable], settings: Settings, *first, **more) -> Any:
@@ -81,12 +82,8 @@ def train(
     kept.unlink()
     for epoch in history.epochs:
         score = "" if epoch.bleu is None else f", BLEU {epoch.bleu:.2f}"
-        speed = f"{epoch.tokens_per_second:,.0f} tokens/s"
-        perplexities = (
-            f"{epoch.train_perplexity:.2f} on train, {epoch.valid_perplexity:.2f} on valid"
-        )
-        print(f"epoch {epoch.epoch}: perplexity {perplexities}{score}, {speed}")
-    print(f"{out}: trained for {history.seconds:.0f} s on {history.device}")
+        print(f"epoch {epoch.epoch}: perplexity {epoch.valid_perplexity:.2f} on valid{score}")
+    print(f"{out}: {history.cpu_seconds:.0f} CPU-seconds of training on {history.device}")
 
 
 def evaluate(model: str, corpus: Settings = GRAMMAR, part: str = "test", beam: int = 1) -> None:
@@ -99,9 +96,8 @@ def evaluate(model: str, corpus: Settings = GRAMMAR, part: str = "test", beam: i
         beam: Hypotheses to search with; 1 is greedy.
     """
     network = Translator.load(model).to(best_device())
-    pairs = getattr(make("corpus", CORPORA, corpus), part, None)
-    if not pairs:
-        raise ValueError(f"the corpus has no part {part!r} with pairs in it")
+    one_of(PARTS, part=part)
+    pairs = getattr(make("corpus", CORPORA, corpus), part)
     found = beam_search(network, [pair.source for pair in pairs], beam)
     scored = bleu(texts(network, found), [pair.target_text for pair in pairs], lowercase=True)
     print(f"BLEU {scored.score:.2f} [{scored.signature}]")
@@ -127,9 +123,7 @@ def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
         try:
             words = network.source_vocabulary.tokenise(line.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            why = (
-                f"not UTF-8 ({error.reason}), byte {error.start}. The lines before are translated."
-            )
+            why = f"not UTF-8 ({error.reason}); the lines before are translated"
             raise ValueError(f"standard input, line {number}: {why}") from error
         written = ""
         if words:
@@ -164,14 +158,15 @@ def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> N
         part: Of the corpus: train, valid, test; of the grammar's also long and names.
         pairs: How many to show.
     """
+    one_of(PARTS, part=part)
     shown = make("corpus", CORPORA, corpus)
-    for name in ("train", "valid", "test", "long", "names"):
+    for name in PARTS:
         if of_part := getattr(shown, name):
             words = sum(len(pair.source) for pair in of_part) / len(of_part)
             print(f"{name}: {len(of_part):,} pairs, {words:.1f} source words each")
     sides = len(shown.source_vocabulary), len(shown.target_vocabulary)
     print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words", shown.report or "")
-    for pair in getattr(shown, part, [])[:pairs]:
+    for pair in getattr(shown, part)[:pairs]:
         print(f"{pair.source_text}\t{pair.target_text}")
 
 

@@ -82,7 +82,7 @@ class Corpus:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A checksum of every pair: equal fingerprints mean equal corpora."""
+        """A checksum of every pair. Equal fingerprints mean equal corpora."""
         digest = hashlib.sha256()
         for part in (self.train, self.valid, self.test, self.long, self.names):
             for pair in part:
@@ -128,10 +128,8 @@ def _read_lines(path: str | os.PathLike) -> list[str]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise ValueError(
-            f"{path}, line {line}: not UTF-8 ({error.reason}). Convert the file, for instance with "
-            "iconv, and try again."
-        ) from error
+        why = f"not UTF-8 ({error.reason}). Convert the file, for instance with iconv"
+        raise ValueError(f"{path}, line {line}: {why}") from error
     if not text.strip():
         raise ValueError(f"{path} is empty")
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
@@ -212,6 +210,7 @@ MULTI30K_URL = (
 CHECKSUMS = Path(__file__).with_name("multi30k.sha256").read_text(encoding="utf-8")
 MULTI30K_SHA256 = dict(line.split() for line in CHECKSUMS.splitlines())
 MULTI30K_PAIRS = ("de-en", "en-de", "en-fr", "fr-en")
+MULTI30K_HELD_OUT = ("val", "test_2016_flickr")  # valid and test
 
 
 def data_folder() -> Path:
@@ -294,8 +293,7 @@ def multi30k(
 
     draw = random.Random(seed)
     texts = sorted(lines("train"), key=lambda _: draw.random())  # the same in every Python
-    report: dict[str, int] = {}
-    kept: list[Pair] = []
+    kept, report = [], {}
     for start in range(0, len(texts), 1_000):
         if len(kept) < train:
             drawn = texts[start : start + 1_000]
@@ -307,10 +305,8 @@ def multi30k(
             f"{report['read'] - len(kept):,}). Ask for fewer."
         )
     report["kept"] = train
-    parts = [kept[:train]]
-    for part in ("val", "test_2016_flickr"):
-        parts.append(take_pairs(lines(part), languages, lower, 10**9, {}))
-    name = f"multi30k-{pair}"
+    valid, test = (take_pairs(lines(p), languages, lower, 10**9, {}) for p in MULTI30K_HELD_OUT)
+    name, parts = f"multi30k-{pair}", (kept[:train], valid, test)
     return Corpus(name, *languages, *parts, vocabulary_size, lower, report=report)
 
 
@@ -354,8 +350,8 @@ def grammar_corpus(
     """
     one_of(GRAMMAR_DIRECTIONS, direction=direction)
     fewest, most = GRAMMAR_LENGTHS
-    whole = isinstance(lengths, tuple | list) and all(isinstance(length, int) for length in lengths)
-    if not whole or len(lengths) != 2 or not fewest <= lengths[0] <= lengths[1] <= most:
+    given = isinstance(lengths, tuple | list) and all(isinstance(length, int) for length in lengths)
+    if not given or len(lengths) != 2 or not fewest <= lengths[0] <= lengths[1] <= most:
         raise ValueError(
             f"lengths must be two numbers of words, the smaller first, from {fewest} to {most}, "
             f"not {lengths!r}"

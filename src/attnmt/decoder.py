@@ -19,7 +19,7 @@ from attnmt.encoder import Memory
 class Decoder(nn.Module, ABC):
     """What all decoders share: the words' ``embedding`` E, and the loop round ``step``.
 
-    Where nothing attends, ``attention`` is None or a :class:`FixedContext`, and ``align`` is None.
+    Where nothing attends, ``attention`` is None or a :class:`.FixedContext`, and ``align`` is None.
     """
 
     embedding: nn.Embedding
@@ -67,7 +67,7 @@ class BahdanauState(NamedTuple):
 class BahdanauDecoder(Decoder):
     """RNNsearch's decoder: attend with s_{i-1}, then recur (Bahdanau et al. 2015, appendix A).
 
-    With a :class:`FixedContext` in attention's place it is the decoder of RNNencdec. The encoder's
+    With a :class:`.FixedContext` in attention's place it is the decoder of RNNencdec. The encoder's
     ``final`` state must have ``hidden`` numbers, as the decoder's own.
 
     The gates are the paper's: ``r`` multiplies s_{i-1} *before* the product with U, and z = 1

@@ -232,7 +232,7 @@ def rnnencdec(
         hidden: n, units of encoder and decoder (laptop: 128, paper: 1000).
         embedding: m, numbers of a word's embedding (paper: 620); as ``hidden`` if not given.
         maxout: l, units of the output layer (paper: 500); as ``hidden`` if not given.
-        output_state: the state that the output layer reads, see :class:`BahdanauDecoder`.
+        output_state: the state that the output layer reads, see :class:`.BahdanauDecoder`.
         sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
         seed: of the initial weights.
@@ -264,7 +264,7 @@ def rnnsearch(
         embedding: m, numbers of a word's embedding (paper: 620); as ``hidden`` if not given.
         alignment: units of the alignment model (paper: 1000); as ``hidden`` if not given.
         maxout: l, units of the output layer (paper: 500); as ``hidden`` if not given.
-        output_state: the state that the output layer reads, see :class:`BahdanauDecoder`.
+        output_state: the state that the output layer reads, see :class:`.BahdanauDecoder`.
         sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
         seed: of the initial weights.
@@ -296,7 +296,7 @@ def sutskever(
         embedding: m, numbers of a word's embedding (paper: 1000); as ``hidden`` if not given.
         layers: LSTMs on top of each other (laptop: 1, paper: 4).
         reverse: read the source backwards (section 3.3).
-        dropout: see :class:`SutskeverDecoder` (this paper has none).
+        dropout: see :class:`.SutskeverDecoder` (this paper has none).
         sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"``: uniform in +-0.08.
         seed: of the initial weights.
@@ -340,7 +340,7 @@ def luong(
         layers: LSTMs on top of each other (laptop: 1, paper: 4).
         bidirectional: an encoder of both directions, n/2 units each (paper: no).
         reverse: read the source backwards (Table 1, "+ reverse").
-        dropout: see :class:`SutskeverDecoder` (paper: 0.2).
+        dropout: see :class:`.SutskeverDecoder` (paper: 0.2).
         max_length: source positions that a location score knows (the paper drops longer sentences).
         sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"``: uniform in +-0.1.

@@ -18,7 +18,7 @@ def show_source(thing: Any) -> Markdown:
 
 
 def real_text(*args, **kwargs) -> Corpus | None:
-    """:func:`multi30k`, or None where it cannot be reached, with one line that says so.
+    """:func:`.multi30k`, or None where it cannot be reached, with one line that says so.
 
     With ``ATTNMT_REAL_TEXT=required`` in the environment a chapter stops instead: for machines that
     have the data and should notice when it is not found.

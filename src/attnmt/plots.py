@@ -1,12 +1,16 @@
 """The book's figures: learning curves, BLEU by length, alignments."""
 
+import io
+import re
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
+from xml.sax.saxutils import escape
 
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
@@ -53,8 +57,8 @@ def bleu_by_length(
         buckets = [bucket for bucket in all_buckets if bucket.bleu.sentences >= 5]
         middle = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
         scores = np.array([bucket.bleu.score for bucket in buckets])
-        low = np.array([bucket.bleu.low for bucket in buckets], dtype=float)
-        high = np.array([bucket.bleu.high for bucket in buckets], dtype=float)
+        ends = [(bucket.bleu.low, bucket.bleu.high) for bucket in buckets]
+        low, high = np.array(ends, dtype=float).reshape(-1, 2).T
         spread = np.nan_to_num([np.maximum(scores - low, 0), np.maximum(high - scores, 0)])
         ax.errorbar(middle, scores, yerr=spread, marker=marker, capsize=3, label=name)
     note = partial(ax.annotate, textcoords="offset points", color="dimgrey")
@@ -80,6 +84,8 @@ def alignment(
 ) -> Axes:
     """Where the model looked: source words across, target words down, weight as darkness.
 
+    A notebook shows the figure as SVG: a cell under the mouse says its words and its weight.
+
     Args:
         source: S source words.
         words: T target words.
@@ -87,19 +93,17 @@ def alignment(
         gold: known links (source index, target index), drawn as frames.
         ax: where to draw.
     """
-    weights = np.asarray(weights)
-    if weights.shape != (len(words), len(source)):
-        raise ValueError(
-            f"weights are {weights.shape}; {len(words)} target words over {len(source)} source "
-            f"words need {(len(words), len(source))}"
-        )
+    weights, needed = np.asarray(weights), (len(words), len(source))
+    if weights.shape != needed:
+        raise ValueError(f"weights are {weights.shape}; these words need {needed}, target x source")
     if ax is None:
         size = (2.6 + 0.36 * len(source), 1.5 + 0.3 * len(words))
         ax = plt.subplots(figsize=size, layout="constrained")[1]
-    grid = {"linewidths": 0.5, "linecolor": "#e4e4e4"}
+    grid = {"gid": "alignment", "linewidths": 0.5, "linecolor": "#e4e4e4"}
     grid |= {"xticklabels": list(source), "yticklabels": list(words)}
     bar = {"label": "attention weight", "shrink": 0.8}
     sns.heatmap(weights, vmin=0, vmax=1, cmap="Blues", cbar_kws=bar, ax=ax, **grid)
+    ax.figure._repr_svg_ = partial(_svg, ax.figure)
     for s, t in gold or ():
         ax.add_patch(Rectangle((s + 0.06, t + 0.06), 0.88, 0.88, fill=False, ec="#d55e00", lw=1.6))
     ax.xaxis.tick_top()
@@ -109,3 +113,26 @@ def alignment(
     plt.setp(ax.get_yticklabels(), rotation=0)
     ax.set(xlabel="source words", ylabel="target words")
     return ax
+
+
+def _svg(figure: Figure) -> str:
+    """The figure as SVG: each cell of an alignment tells its words and weight as a title."""
+    file = io.StringIO()
+    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "attnmt"}):
+        figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
+    titles = (
+        escape(f"{source.get_text()} → {target.get_text()}: {weight:.2f}")
+        for ax in figure.axes
+        for mesh in ax.collections
+        if mesh.get_gid() == "alignment"
+        for target, row in zip(ax.get_yticklabels(), mesh.get_array(), strict=True)
+        for source, weight in zip(ax.get_xticklabels(), row, strict=True)
+    )
+    # A notebook stores it, so it is made short: one decimal, one font, and cells as rectangles.
+    svg = " ".join(file.getvalue().split())
+    svg = re.sub(r"^.*?<svg|<metadata>.*?</metadata>|<style.*?</style>|font-family:.*?;", "", svg)
+    svg = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.1f}", svg)
+    cell = r'd="M (\S+ \S+) L (\S+) \S+ L \S+ (\S+) L (\S+)[^>]*fill: (\S+); stroke: #e4e4e4[^>]*/>'
+    shorter = r'd="M\1H\2V\3H\4" fill="\5"><title>{}</title></path>'
+    svg = re.sub(cell, lambda match: match.expand(shorter).format(next(titles)), svg)
+    return '<svg class="alignment" font-family="sans-serif"' + svg

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import torch
 from pydantic import TypeAdapter, ValidationError
 
+from attnmt.checks import one_of
 from attnmt.corpus import Corpus, grammar_corpus, multi30k
 from attnmt.decoding import force_align, greedy
 from attnmt.files import write_aside
@@ -40,9 +41,9 @@ class Sample:
 class Run:
     """One training and all that was measured after it.
 
-    ``parts`` holds a :class:`Bleu` for each part of the corpus that was translated (test, and where
-    there are any long and names); ``by_length`` is of test and long together; ``command`` makes the
-    run again.
+    ``parts`` holds a :class:`.Bleu` for each part of the corpus that was translated (test, and
+    where there are any long and names); ``by_length`` is of test and long together; ``command``
+    makes the run again.
     """
 
     name: str
@@ -170,7 +171,7 @@ def book() -> dict[str, Any]:
     """What ``results/runs.toml`` says: ``seeds``, ``systems``, and recipe and samples by corpus.
 
     A system is a constructor with its arguments. It may name ``corpora`` of its own, if it is not
-    for all, and one of :data:`RECIPES` in place of the corpus's ``recipe``.
+    for all, and one of ``attnmt.training.RECIPES`` in place of the corpus's ``recipe``.
     """
     return tomllib.loads((results_folder() / "runs.toml").read_text(encoding="utf-8"))
 
@@ -194,8 +195,7 @@ def make(name: str, models: Path | None = None, progress: bool = True) -> Run:
     Raises:
         ValueError: the book has no such run.
     """
-    if name not in names():
-        raise ValueError(f"the book has no run {name!r}. It has: {', '.join(names())}")
+    one_of(names(), name=name)
     system, corpus_name, seed = name.rsplit("-", 2)
     corpus, plan = CORPORA[corpus_name](), book()["corpora"][corpus_name]
     arguments = {**book()["systems"][system], "seed": int(seed)}

@@ -137,11 +137,6 @@ class History:
         """CPU-seconds of all epochs."""
         return sum(epoch.cpu_seconds for epoch in self.epochs)
 
-    @property
-    def seconds(self) -> float:
-        """Seconds of all epochs by the clock."""
-        return sum(epoch.seconds for epoch in self.epochs)
-
 
 def best_device() -> torch.device:
     """The GPU if there is one, or else the CPU."""
@@ -277,11 +272,9 @@ class Training:
         if measure_bleu:
             translated = texts(self.model, greedy(self.model, [pair.source for pair in valid]))
             score = bleu(translated, [pair.target_text for pair in valid], lowercase=True).score
-        rate, norm = (
-            self.recipe.learning_rate_of(self.epoch),
-            sums["gradient_norm"] / sums["batches"],
-        )
+        rate, norm = self.recipe.learning_rate_of(self.epoch), sums["gradient_norm"]
         cost = [sums[name] for name in ("tokens", "seconds", "cpu_seconds")]
+        norm /= sums["batches"]
         epoch = Epoch(self.epoch, on_train, on_valid, rate, norm, *cost, score)
         self.history.epochs.append(epoch)
         if self.recipe.keep == "best" and self.history.best is epoch:

@@ -72,7 +72,7 @@ class Vocabulary:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What makes this vocabulary again: ``Vocabulary(**arguments)``."""
+        """What makes this vocabulary again, as ``Vocabulary(**arguments)``."""
         return {
             "words": self.words[len(SPECIALS) :],
             "language": self.language,
@@ -90,8 +90,6 @@ class Vocabulary:
         if not isinstance(other, Vocabulary):
             return NotImplemented
         return self.arguments == other.arguments
-
-    __hash__ = None
 
     def encode(self, words: Iterable[str]) -> list[int]:
         """Words to indices. A word that is not in the list, or forges a special symbol, is UNK."""

@@ -1,0 +1,83 @@
+"""Sphinx extension: what a page of this book has that the theme does not give by itself.
+
+- Buttons "Colab" and "Suggest edit", from the repository's address in `_config.yml`. Where there is
+  none yet, they lead to the page that says how to set it.
+- Alignment figures inline, so that the titles of their cells show under the mouse.
+- No icons as scripts: the theme brings Font Awesome twice, as fonts (0.3 MB) and as JavaScript
+  (1.5 MB). The fonts suffice.
+- No thebe (it runs code on other people's servers): its scripts name another server.
+"""
+
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+
+COLAB = "https://colab.research.google.com"
+HELP = "book/publish"  # the page that says how to give the book its address
+
+
+def choose_buttons(app, config):
+    """Let the theme make the buttons, if it can know where they lead."""
+    options = config.html_theme_options
+    options["use_edit_page_button"] = bool(options.get("repository_url"))
+    options["launch_buttons"] = {"colab_url": COLAB} if options.get("repository_url") else {}
+
+
+def add_buttons(app, pagename, templatename, context, doctree):
+    """Without an address: the same buttons, but they lead to the page of help."""
+    stamped = app.config.html_theme_options.get("repository_url")
+    if stamped or doctree is None or HELP not in app.env.found_docs:
+        return
+    buttons = [("Suggest edit", "source-edit-button", "fas fa-pencil-alt")]
+    if app.env.doc2path(pagename).endswith(".ipynb"):
+        buttons.append(("Colab", "launch-colab-button", "fas fa-rocket"))
+    for name, label, icon in buttons:
+        context["header_buttons"].append(
+            {
+                "type": "link",
+                "url": context["pathto"](HELP),
+                "tooltip": f"{name}: this copy of the book needs an address first",
+                "text": "",
+                "icon": icon,
+                "label": label,
+            }
+        )
+
+
+def drop_thebe(app, pagename, templatename, context, doctree):
+    """Take thebe's scripts and style off the page."""
+    for kind in ("script_files", "css_files"):
+        context[kind] = [
+            file
+            for file in context[kind]
+            if "thebe" not in str(file.filename)
+            and "THEBE" not in str(getattr(file, "attributes", {}).get("body"))
+        ]
+
+
+def inline_alignments(app, doctree, docname):
+    """Put alignment figures into the page itself; a picture in a file has no titles to show."""
+    if app.builder.format != "html":
+        return
+    for image in list(doctree.findall(nodes.image)):
+        path = Path(app.srcdir, image["uri"])
+        svg = path.read_text(encoding="utf8") if path.suffix == ".svg" else ""
+        if svg.startswith('<svg class="alignment"'):
+            words = f'<svg role="img" aria-label="{escape(image.get("alt", ""))}"'
+            image.replace_self(nodes.raw("", svg.replace("<svg", words, 1), format="html"))
+
+
+def drop_icon_scripts(app, error):
+    """Leave an empty file where the theme's pages look for the icons' JavaScript."""
+    for path in Path(app.outdir).glob("_static/vendor/fontawesome/*/js/all.min.js"):
+        path.write_text("// Not needed: the icons are drawn from fonts.\n", encoding="utf8")
+
+
+def setup(app):
+    app.connect("config-inited", choose_buttons, priority=900)
+    app.connect("html-page-context", add_buttons, priority=900)
+    app.connect("html-page-context", drop_thebe, priority=900)
+    app.connect("doctree-resolved", inline_alignments)
+    app.connect("build-finished", drop_icon_scripts)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

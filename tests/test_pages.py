@@ -1,0 +1,95 @@
+"""The book's pages beside the chapters: what they quote must be what the code says."""
+
+import ast
+import re
+from pathlib import Path
+
+import cover
+import pytest
+
+import attnmt
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+
+
+def page(name: str) -> str:
+    return (BOOK / f"{name}.md").read_text(encoding="utf8")
+
+
+# --- troubleshooting
+
+
+def literals(source: str) -> str:
+    """All texts in a Python source, adjacent ones joined, with … for what an f-string fills in."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
+            found.append("".join(parts))
+    return "\n".join(found)
+
+
+def test_literals_are_joined():
+    assert literals('f"a {b}" "c"').split("\n")[0] == "a …c"
+    assert "ab" in literals('x = ("a"\n    "b")')
+
+
+@pytest.fixture(scope="module")
+def said() -> str:
+    """Everything that the package, the tools and the Makefile can say."""
+    folders = (ROOT / "src" / "attnmt", ROOT / "tools", BOOK / "_ext")
+    texts = [literals(path.read_text(encoding="utf8")) for f in folders for path in f.glob("*.py")]
+    return "\n".join([*texts, (ROOT / "Makefile").read_text(encoding="utf8")])
+
+
+def quoted(text: str) -> list[str]:
+    return re.findall(r"^```text\n(.+?)\n```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def unsaid(message: str, said: str) -> list[str]:
+    """The parts of a message, between its dots, that nothing says."""
+    parts = [part.strip(" .,:()") for part in message.split("...")]
+    return [part for part in parts if part and part not in said]
+
+
+def test_what_is_not_said_is_noticed():
+    assert unsaid("... is damaged, or not a cat", "… is damaged, or not …") != []
+    assert unsaid("... is damaged ... (...)", "… is damaged, or not …") == []
+
+
+@pytest.mark.parametrize("message", quoted(page("troubleshooting")))
+def test_troubleshooting_quotes_real_messages(message, said):
+    assert unsaid(message, said) == []
+
+
+def test_troubleshooting_quotes_something():
+    assert len(quoted(page("troubleshooting"))) > 20
+
+
+# --- the package, the glossary, the cover
+
+
+def test_every_public_name_is_on_the_package_page():
+    names = {name for name in vars(attnmt) if not name.startswith("_")}
+    modules = {path.stem for path in Path(attnmt.__file__).parent.glob("*.py")}
+    overview = page("api").partition("\n## ")[0].partition("In the shapes")[0]
+    listed = set(re.findall(r"`(?:~attnmt\.\w+\.)?(\w+)`", overview)) - {"attnmt"}
+    assert listed == names - modules
+
+
+def test_every_module_is_on_the_package_page():
+    modules = {path.stem for path in (ROOT / "src" / "attnmt").glob("*.py")}
+    modules -= {"__init__", "files", "checks"}  # not for readers
+    assert set(re.findall(r"automodule:: attnmt\.(\w+)", page("api"))) == modules
+
+
+def test_the_cover_shows_the_recorded_run(tmp_path):
+    """Its title and description; the outlines may differ with Matplotlib's version."""
+    stored = cover.COVER.read_text(encoding="utf8")
+    drawn = cover.draw(tmp_path / "cover.svg").read_text(encoding="utf8")
+    described = re.compile("<dc:(title|description)>(.*?)</dc:")
+    assert described.findall(stored) == described.findall(drawn) != []
+    assert " ".join(cover.sample().words[:-1]) in page("index")

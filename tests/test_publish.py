@@ -1,0 +1,135 @@
+"""A copy's address: the Colab cell of every chapter, `make publish`, the buttons on the pages."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import nbformat
+import pytest
+import yaml
+from colab import CELL, LACKING, is_colab_cell, put_cell, repository, stamp_config
+from IPython.core.interactiveshell import InteractiveShell
+from notebooks import chapters, code_hash, copy_tree, stale
+from publish import publish
+
+ROOT = Path(__file__).resolve().parents[1]
+ADDRESS = "https://github.com/someone/somewhere"
+
+
+@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
+def test_the_first_code_cell_of_a_chapter_is_the_one_for_colab(path):
+    code = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+    assert code[0].source == CELL.format(repository=repository(), lacking=LACKING)
+    assert {"colab", "remove-cell"} <= set(code[0].metadata.tags)
+    assert code[0].outputs == []
+    assert [is_colab_cell(cell) for cell in code].count(True) == 1
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    """Runs the cell in IPython; returns what %pip was asked to do, and the error if any."""
+    shell = InteractiveShell()
+
+    def run(address: str, colab: bool):
+        asked = []
+        shell.register_magic_function(asked.append, "line", "pip")
+        if colab:
+            monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+        result = shell.run_cell(CELL.format(repository=address, lacking=LACKING))
+        return asked, result.error_in_exec
+
+    yield run
+    shell.history_manager.end_session()
+    InteractiveShell.clear_instance()
+
+
+def test_in_colab_the_cell_installs_the_package_and_what_colab_lacks(shell):
+    asked, error = shell(ADDRESS, colab=True)
+    assert error is None
+    assert asked == [f"install --quiet {LACKING}", f"install --quiet --no-deps git+{ADDRESS}"]
+    assert not re.search("torch|numpy|ipython", " ".join(asked))
+
+
+def test_in_colab_without_an_address_the_cell_says_so(shell, capsys):
+    asked, error = shell("", colab=True)
+    assert asked == []
+    assert "has no address yet: see `make publish`" in str(error)
+    assert "has no address yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("address", ["", ADDRESS])
+def test_elsewhere_the_cell_does_nothing(shell, address, capsys):
+    assert shell(address, colab=False) == ([], None)
+    assert capsys.readouterr().out == ""
+
+
+def test_what_colab_lacks_are_requirements_of_the_package():
+    required = (ROOT / "pyproject.toml").read_text(encoding="utf8")
+    for name in LACKING.split():
+        assert f'"{name}>=' in required
+
+
+def test_the_cell_goes_before_all_code_and_leaves_the_hash():
+    new = nbformat.v4
+    notebook = new.new_notebook(cells=[new.new_markdown_cell("# A"), new.new_code_cell("x = 1")])
+    before = code_hash(notebook)
+    put_cell(notebook, "")
+    put_cell(notebook, ADDRESS)
+    assert [cell.cell_type for cell in notebook.cells] == ["markdown", "code", "code"]
+    assert f'REPOSITORY = "{ADDRESS}"' in notebook.cells[1].source
+    assert code_hash(notebook) == before
+
+
+def test_the_address_is_stamped_and_nothing_else_changes():
+    text = (ROOT / "_config.yml").read_text(encoding="utf8")
+    stamped = stamp_config(text, ADDRESS, "course")
+    assert yaml.safe_load(stamped)["repository"] == {"url": ADDRESS, "branch": "course"}
+    again = stamp_config(stamped, repository(), yaml.safe_load(text)["repository"]["branch"])
+    assert again == text
+    with pytest.raises(ValueError):
+        stamp_config("title: no repository\n", ADDRESS, "main")
+
+
+def test_a_published_copy_has_its_address_everywhere_and_no_output_is_stale(tmp_path):
+    copy = copy_tree(tmp_path / "copy")
+    old = {path.name: stale(path) for path in chapters(copy)}
+    changed = publish(ADDRESS, root=copy)
+    assert changed == [copy / "_config.yml", *chapters(copy)]
+    assert repository(copy) == ADDRESS
+    for path in chapters(copy):
+        assert f'REPOSITORY = \\"{ADDRESS}\\"' in path.read_text(encoding="utf8")
+        assert stale(path) == old[path.name]
+    assert publish(ADDRESS, root=copy) == []
+
+
+def test_an_address_of_another_form_is_refused():
+    command = [sys.executable, ROOT / "tools" / "publish.py", "someone/somewhere"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "not of the form https://github.com/someone/somewhere" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", [ADDRESS, ""])
+def test_the_buttons_lead_where_the_address_says(tmp_path, address):
+    copy = copy_tree(tmp_path / "copy")
+    config = copy / "_config.yml"
+    config.write_text(stamp_config(config.read_text(encoding="utf8"), address, "main"))
+    toc = "format: jb-book\nroot: book/publish\nchapters:\n- file: book/tiny\n"
+    (copy / "_toc.yml").write_text(toc)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Tiny")])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(notebook, copy / "book" / "tiny.ipynb")
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+    page = (copy / "_build" / "html" / "book" / "tiny.html").read_text(encoding="utf8")
+    links = re.findall(r'<a href="([^"]*)"[^>]*class="btn[^"]*"', page)
+    if address:
+        place = "someone/somewhere/blob/main/book/tiny.ipynb"
+        assert f"https://colab.research.google.com/github/{place}" in page, done.stderr
+        assert f"{ADDRESS}/edit/main/book/tiny.ipynb" in links
+    else:
+        assert links.count("publish.html") == 2
+        assert "colab.research.google.com" not in page
