@@ -71,6 +71,22 @@ def test_the_seed_decides_everything(corpus):
     assert not torch.equal(train(0), train(1))
 
 
+def test_each_epoch_and_each_seed_reads_the_pairs_in_another_order(corpus, monkeypatch):
+    epochs = []
+
+    def seen(*arguments):
+        epochs.append([batch.target_out.tolist() for batch in batches(*arguments)])
+        return batches(*arguments)
+
+    monkeypatch.setattr(training, "batches", seen)
+    for seed in (0, 1):
+        model = rnnsearch(corpus, hidden=3)
+        fit(model, corpus, Recipe(epochs=2), seed, device="cpu", progress=False)
+    assert len(epochs) == 4
+    for number, epoch in enumerate(epochs):
+        assert epoch not in epochs[:number]
+
+
 def test_training_leaves_the_random_generator_outside_alone(corpus):
     torch.manual_seed(5)
     expected = torch.rand(2)

@@ -1,9 +1,9 @@
 """When does attention lock on? Change one choice at a time, and watch the alignment.
 
 A model that attends spends its first updates as if it did not: the weights are spread, the decoder
-learns a language model of the target. Then, within some ten updates, attention locks on: alignment
-error and perplexity fall together. This script finds the update at which that happens, for a base
-model and for the same model with one choice changed, and stores the curves in
+learns a language model of the target. Then, within some hundred updates, attention locks on:
+alignment error and perplexity fall together. This script finds the update at which that happens,
+for a base model and for the same model with one choice changed, and stores the curves in
 ``results/studies/lock-on.json``, which chapter 4 reads. It can be stopped and started again: what
 is stored is not trained again. Usage: python tools/lock_on.py
 """
