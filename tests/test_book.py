@@ -1,7 +1,9 @@
 """The book as it is stored, the tool that stores it, and the strict build that guards it."""
 
+import base64
 import contextlib
 import gzip
+import io
 import json
 import os
 import re
@@ -10,9 +12,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import nbformat
+import numpy as np
 import pytest
-from notebooks import chapters, code_hash, copy_tree, output_texts, package_hash, stale
+from notebooks import chapters, code_hash, copy_tree, output_texts, package_hash, shrink, stale
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = chapters()
@@ -189,6 +194,24 @@ def test_stale_says_why(tmp_path):
     del notebook.metadata["attnmt"]
     nbformat.write(notebook, path)
     assert "never executed" in stale(path)
+
+
+def test_pictures_are_stored_small_and_look_the_same():
+    figure, ax = plt.subplots()
+    ax.imshow(np.random.default_rng(0).random((9, 9)), cmap="Blues")
+    ax.set_title("a picture")
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    plt.close(figure)
+    before = base64.b64encode(file.getvalue()).decode()
+    after = shrink(before)
+    assert len(after) < 0.8 * len(before)
+    one, other = (
+        np.asarray(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")).astype(int)
+        for png in (before, after)
+    )
+    assert np.abs(one - other).max() < 32
+    assert np.abs(one - other).mean() < 1
 
 
 def test_package_hash_sees_names_and_bytes(tmp_path):
