@@ -74,8 +74,8 @@ def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
         *("train", out, *SMALL, "--recipe.epochs", 2, "--seed", 3, "--measure_bleu")
     )
     assert code == 0
-    assert "epoch 1: perplexity" in said and "BLEU" in said and "CPU-seconds" in said
-    assert f"{out}: trained for" in said
+    assert "epoch 1: perplexity" in said and "BLEU" in said
+    assert re.search(rf"{re.escape(str(out))}: \d+ CPU-seconds of training", said)
     assert "epoch 2/2" in shown and "tokens/s" in shown
     assert os.listdir(tmp_path) == ["model"]
     settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
