@@ -24,8 +24,9 @@ help:
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
 	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
 	@echo "make publish    give a copy its address (REPOSITORY=https://github.com/someone/somewhere)"
-	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly,"
-	@echo "                look at the pages in a browser (its parts: make lint, unit, nbval, strict, browser)"
+	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly"
+	@echo "                (its parts: make lint, unit, nbval, strict)"
+	@echo "make browser    look at the pages of the strict build in a browser"
 	@echo "make colab      run a chapter as Colab would, in a new environment (CHAPTERS=... or the shortest)"
 	@echo "make format     let ruff format the code and mend what it can"
 	@echo "make clean      remove what was built; the environment in $(VENV) stays"
@@ -55,7 +56,7 @@ publish: $(STAMP)
 	@test -n "$(REPOSITORY)" || { echo "Which one? make publish REPOSITORY=https://github.com/someone/somewhere"; exit 1; }
 	$(BIN)/python tools/publish.py $(REPOSITORY) $(if $(BRANCH),--branch $(BRANCH))
 
-test: lint unit nbval strict browser
+test: lint unit nbval strict
 	@echo "All passed."
 
 lint: $(STAMP)
