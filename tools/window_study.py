@@ -61,7 +61,7 @@ def cover(model: Translator, corpus: Corpus) -> dict:
                 centre = getattr(attention.window, "centre", None)
                 p = centre(query, memory, time).expand(align.shape[:2]) if centre else None
                 weight += float(align.sum(-1)[batch.target_mask].sum())
-                words += batch.tokens
+                words += int(batch.target_mask.sum())
                 for row, pair in enumerate(pairs[64 * number :][:64]):
                     for s, t in pair.sure:
                         name = pair.classes[t]
