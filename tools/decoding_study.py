@@ -7,38 +7,25 @@ What the file already holds is not computed again: delete the file to start anew
 Usage: python tools/decoding_study.py
 """
 
-import json
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import torch
+from study import STUDIES, open_store, recorded, save_store, versions
 
-from attnmt import Ensemble, Translator, beam_search, bleu, force_align, greedy, replace_unknown
+from attnmt import Ensemble, beam_search, bleu, force_align, greedy, replace_unknown
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation, read_dictionary
-from attnmt.files import write_aside
 from attnmt.metrics import paired_bootstrap, texts
-from attnmt.runs import CORPORA, make
+from attnmt.runs import CORPORA
 
-ROOT = Path(__file__).resolve().parents[1]
-MODELS = ROOT / "_build" / "models"
-STORE = ROOT / "results" / "studies" / "decoding.json"
+STORE = STUDIES / "decoding.json"
 SEEDS = (0, 1, 2)
 SYSTEMS = ("rnnsearch", "luong-bidirectional")
 BEAMS = (1, 2, 5, 10, 25)
 PENALTIES = (0.0, 0.5, 1.0, 1.5)
 WIDTHS = (1, 2, 5, 10)
-
-
-def trained(system: str, corpus: str, seed: int) -> Translator:
-    """A recorded model."""
-    path = MODELS / f"{system}-{corpus}-{seed}.safetensors"
-    if not path.exists():
-        make(path.stem, MODELS)
-    return Translator.load(path)
 
 
 class Judge:
@@ -67,20 +54,30 @@ class Judge:
         return asdict(paired_bootstrap(*both, self.references, lowercase=True))
 
 
-def unknown_words(model, corpus: Corpus, pairs: list[Pair]) -> dict:
-    """The gain of replacing ``<unk>``, on pairs whose source has a word unknown to the model."""
-    pairs = [p for p in pairs if any(word not in model.source_vocabulary for word in p.source)]
-    judge = Judge(model, pairs)
-    found = greedy(model, judge.sentences)
-    copied = replace_unknown(found, judge.sentences)
+def with_unknown(model, pairs: list[Pair]) -> list[Pair]:
+    """Those whose source has a word that the model does not know."""
+    return [p for p in pairs if any(word not in model.source_vocabulary for word in p.source)]
+
+
+def without_unknown(model, corpus: Corpus, sentences, found: list[Translation]) -> dict:
+    """What may be done about ``<unk>``: each way's translations."""
     dictionary = read_dictionary(force_align(model, corpus.train), corpus.train)
-    looked_up = replace_unknown(found, judge.sentences, dictionary)
     return {
-        "pairs": len(pairs),
+        "copied": replace_unknown(found, sentences),
+        "looked up": replace_unknown(found, sentences, dictionary),
+        "known words only": greedy(model, sentences, unknown=False),
+    }
+
+
+def unknown_words(model, corpus: Corpus, pairs: list[Pair]) -> dict:
+    """What each way of doing without ``<unk>`` gains, where a source word is unknown."""
+    judge = Judge(model, with_unknown(model, pairs))
+    found = greedy(model, judge.sentences)
+    others = without_unknown(model, corpus, judge.sentences, found)
+    return {
+        "pairs": len(judge.sentences),
         "written": sum("<unk>" in translation.words for translation in found),
-        "copied": judge.compare(found, copied),
-        "looked up": judge.compare(found, looked_up),
-        "known words only": judge.compare(found, greedy(model, judge.sentences, unknown=False)),
+        **{way: judge.compare(found, other) for way, other in others.items()},
     }
 
 
@@ -88,7 +85,7 @@ def study(system: str, name: str) -> dict:
     """All comparisons of one system on one corpus."""
     corpus = CORPORA[name]()
     pairs = corpus.test + corpus.long
-    models = [trained(system, name, seed) for seed in SEEDS]
+    models = [recorded(f"{system}-{name}-{seed}") for seed in SEEDS]
     judge = Judge(models[0], pairs)
     ones = [greedy(model, judge.sentences) for model in models]
     began = time.process_time()
@@ -126,7 +123,7 @@ def blanked(found: list[Translation]) -> list[Translation]:
 def as_one_token(system: str, name: str) -> dict:
     """The comparisons once more, with each ``<unk>`` measured as one wrong word, not as three."""
     corpus = CORPORA[name]()
-    models = [trained(system, name, seed) for seed in SEEDS]
+    models = [recorded(f"{system}-{name}-{seed}") for seed in SEEDS]
     judge = Judge(models[0], corpus.test)
     ones = [greedy(model, judge.sentences) for model in models]
     fives = [beam_search(model, judge.sentences, beam=5) for model in models]
@@ -145,21 +142,12 @@ def as_one_token(system: str, name: str) -> dict:
             continue
         found[part] = []
         for model in models:
-            pairs = getattr(corpus, part)
-            pairs = [
-                p for p in pairs if any(word not in model.source_vocabulary for word in p.source)
-            ]
-            judge = Judge(model, pairs)
+            judge = Judge(model, with_unknown(model, getattr(corpus, part)))
             raw = greedy(model, judge.sentences)
-            dictionary = read_dictionary(force_align(model, corpus.train), corpus.train)
-            others = {
-                "copied": replace_unknown(raw, judge.sentences),
-                "looked up": replace_unknown(raw, judge.sentences, dictionary),
-                "known words only": greedy(model, judge.sentences, unknown=False),
-            }
+            others = without_unknown(model, corpus, judge.sentences, raw)
             found[part].append(
                 {"<unk> as one word": judge.compare(raw, blanked(raw))}
-                | {key: judge.compare(blanked(raw), other) for key, other in others.items()}
+                | {way: judge.compare(blanked(raw), other) for way, other in others.items()}
             )
     return found
 
@@ -172,7 +160,7 @@ def wide(name: str, penalty: float, beam: int) -> list[dict]:
     """
     corpus, scores = CORPORA[name](), []
     for seed in SEEDS:
-        model = trained(SYSTEMS[-1], name, seed)
+        model = recorded(f"{SYSTEMS[-1]}-{name}-{seed}")
         judge = Judge(model, corpus.test)
         ones = greedy(model, judge.sentences)
         found = beam_search(model, judge.sentences, beam, penalty, batch_size=max(16, 320 // beam))
@@ -185,7 +173,7 @@ def wide(name: str, penalty: float, beam: int) -> list[dict]:
 
 def normalised(system: str, name: str) -> dict:
     """A beam of 5 on the test sentences with several length penalties."""
-    models = [trained(system, name, seed) for seed in SEEDS]
+    models = [recorded(f"{system}-{name}-{seed}") for seed in SEEDS]
     judge, found = Judge(models[0], CORPORA[name]().test), {}
     for penalty in PENALTIES:
         some = [beam_search(m, judge.sentences, beam=5, length_penalty=penalty) for m in models]
@@ -196,19 +184,19 @@ def normalised(system: str, name: str) -> dict:
 def main() -> None:
     """Fill the store, one system and corpus after the other."""
     torch.set_num_threads(1)
-    store = {
+    head = {
         "command": "python tools/decoding_study.py",
+        "corpora": {name: make().fingerprint for name, make in CORPORA.items()},
         "seeds": SEEDS,
-        "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        "versions": versions(),
     }
-    if STORE.exists():
-        store = json.loads(STORE.read_bytes())
+    store = open_store(STORE, head)
 
     def fill(key: str, compute: Callable[..., object], *arguments) -> None:
         if key not in store:
             store[key] = compute(*arguments)
             print(key, flush=True)
-            write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+            save_store(STORE, store)
 
     for name in CORPORA:
         for system in SYSTEMS:

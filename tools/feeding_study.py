@@ -29,24 +29,19 @@ On both corpora, *doubled* counts words that directly follow themselves, and ``a
 that stood in the same sentence before.
 """
 
-import json
-import platform
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import torch
+from study import STUDIES, open_store, recorded, save_store, versions
 
 from attnmt import Recipe, Translator, force_align, greedy, luong
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation
-from attnmt.files import write_aside
-from attnmt.runs import CORPORA, book, make, record
+from attnmt.runs import CORPORA, book, record
 
-ROOT = Path(__file__).resolve().parents[1]
-MODELS = ROOT / "_build" / "models"
-STORE = ROOT / "results" / "studies" / "feeding.json"
+STORE = STUDIES / "feeding.json"
 SEEDS = (0, 1, 2)
 COUNTED = {
     "grammar": ("luong-dot", "luong-feeding", "luong-bidirectional", "rnnsearch"),
@@ -146,14 +141,6 @@ def count_all(model: Translator, corpus: Corpus) -> dict:
     return counts
 
 
-def recorded(name: str) -> Translator:
-    """A model of the book."""
-    path = MODELS / f"{name}.safetensors"
-    if not path.exists():
-        make(name, MODELS, progress=False)
-    return Translator.load(path)
-
-
 def train(corpus: Corpus, system: str, seed: int) -> dict:
     """One further system: trained, measured and counted."""
     recipe, arguments = TRAINED[system]
@@ -178,23 +165,16 @@ def main() -> None:
     """Fill the store."""
     torch.set_num_threads(1)
     corpora = {name: CORPORA[name]() for name in COUNTED}
-    store = {
+    head = {
         "command": "python tools/feeding_study.py",
         "corpora": {name: corpus.fingerprint for name, corpus in corpora.items()},
         "content": sorted(CONTENT),
-        "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        "versions": versions(),
         "counts": {},
         "references": {},
         "trained": {},
     }
-    if STORE.exists():
-        old = json.loads(STORE.read_text(encoding="utf-8"))
-        if old["corpora"] != store["corpora"]:
-            raise SystemExit(f"{STORE} is of other corpora. Move it away to begin again.")
-        store |= {part: old[part] for part in ("counts", "references", "trained")}
-
-    def keep() -> None:
-        write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+    store = open_store(STORE, head, "counts", "references", "trained")
 
     for name, corpus in corpora.items():
         references = [pair.target for pair in corpus.test + corpus.long]
@@ -204,14 +184,14 @@ def main() -> None:
             for seed in SEEDS[len(runs) :]:
                 model = recorded(f"{system}-{name}-{seed}")
                 runs.append({"seed": seed, **count_all(model, corpus)})
-                keep()
+                save_store(STORE, store)
                 print(system, name, seed, flush=True)
     for seed in SEEDS:
         for system in TRAINED:
             runs = store["trained"].setdefault(system, [])
             if seed not in [run["seed"] for run in runs]:
                 runs.append(train(corpora["grammar"], system, seed))
-                keep()
+                save_store(STORE, store)
                 print(system, seed, runs[-1]["bleu"], flush=True)
 
 

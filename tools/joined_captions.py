@@ -7,33 +7,19 @@ captions translated one by one and joined after that. Scores, and no sentences, 
 again: what is stored is not measured again. Usage: python tools/joined_captions.py
 """
 
-import json
-import platform
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
+from study import STUDIES, open_store, recorded, save_store, versions
 
 from attnmt import Translator, bleu, greedy, multi30k
 from attnmt.corpus import Pair
-from attnmt.files import write_aside
 from attnmt.metrics import Bleu, texts
-from attnmt.runs import make
 
-ROOT = Path(__file__).resolve().parents[1]
-MODELS = ROOT / "_build" / "models"
-STORE = ROOT / "results" / "studies" / "joined-captions.json"
+STORE = STUDIES / "joined-captions.json"
 SEEDS = (0, 1, 2)
 SYSTEMS = ("rnnencdec", "sutskever", "sutskever-forward", "rnnsearch", "luong-bidirectional")
 NUMBERS = (1, 2, 3)  # captions to a sentence
-
-
-def trained(system: str, seed: int) -> Translator:
-    """A recorded model."""
-    path = MODELS / f"{system}-multi30k-{seed}.safetensors"
-    if not path.exists():
-        make(path.stem, MODELS)
-    return Translator.load(path)
 
 
 def join(sentences: Sequence[str], number: int, word: str) -> list[str]:
@@ -87,7 +73,7 @@ def main() -> None:
     words = {key: [len(sentence) for sentence in some] for key, some in joined.items()}
     lengths = [len(pair.source) for pair in corpus.train]
     means = {key: sum(some) / len(some) for key, some in words.items()}
-    store = {
+    head = {
         "command": "python tools/joined_captions.py",
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "pairs": len(pairs),
@@ -97,21 +83,18 @@ def main() -> None:
         "as_long_in_training": {
             key: sum(length >= mean for length in lengths) for key, mean in means.items()
         },
-        "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        "versions": versions(),
         "systems": {},
     }
-    if STORE.exists():
-        old = json.loads(STORE.read_text(encoding="utf-8"))
-        if old["corpus"] != store["corpus"]:
-            raise SystemExit(f"{STORE} is of another corpus. Move it away to begin again.")
-        store["systems"] = old["systems"]
+    store = open_store(STORE, head, "systems")
     for system in SYSTEMS:
         runs = store["systems"].setdefault(system, [])
         for seed in SEEDS:
             if seed in [run["seed"] for run in runs]:
                 continue
-            runs.append({"seed": seed, "joined": measure(trained(system, seed), pairs)})
-            write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+            model = recorded(f"{system}-multi30k-{seed}")
+            runs.append({"seed": seed, "joined": measure(model, pairs)})
+            save_store(STORE, store)
             at_once = [runs[-1]["joined"][str(n)]["at once"]["bleu"] for n in NUMBERS]
             print(system, seed, [round(score, 1) for score in at_once], flush=True)
 

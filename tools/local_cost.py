@@ -8,9 +8,7 @@ the gradient does. Chapter 5 reads the figures from ``results/studies/local-cost
 Usage: python tools/local_cost.py
 """
 
-import json
 import multiprocessing
-import platform
 import resource
 import statistics
 import time
@@ -18,16 +16,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from pathlib import Path
 
 import torch
+from study import STUDIES, save_store, versions
 
 from attnmt import Attention, Concat, General, Global, Predictive
 from attnmt.attention import Monotonic
 from attnmt.encoder import Memory
-from attnmt.files import write_aside
 
-STORE = Path(__file__).resolve().parents[1] / "results" / "studies" / "local-cost.json"
+STORE = STUDIES / "local-cost.json"
 LENGTHS = (25, 50, 100, 200, 400, 1_000, 2_000, 4_000)
 KINDS = ("global", "local, masked", "local, window only")
 USES = ("one step, 64 sentences", "whole sentence, with gradient")
@@ -101,13 +98,13 @@ def main() -> None:
         "D": D,
         "threads": 1,
         "rounds": ROUNDS,
-        "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        "versions": versions(),
         "cases": [
             {"score": score, "use": use, "kind": kind, "length": length, **figures}
             for (score, use, length, kind), figures in cases.items()
         ],
     }
-    write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+    save_store(STORE, store)
 
 
 if __name__ == "__main__":

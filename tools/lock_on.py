@@ -8,23 +8,20 @@ for a base model and for the same model with one choice changed, and stores the 
 is stored is not trained again. Usage: python tools/lock_on.py
 """
 
-import json
 import math
-import platform
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import torch
+from study import STUDIES, open_store, save_store, versions
 from torch import nn
 
 from attnmt import alignment_error_rate, force_align, grammar_corpus, luong, perplexity
 from attnmt.batches import Batch, batches
 from attnmt.corpus import Corpus
-from attnmt.files import write_aside
 from attnmt.model import Translator, seeded
 
-STORE = Path(__file__).resolve().parents[1] / "results" / "studies" / "lock-on.json"
+STORE = STUDIES / "lock-on.json"
 SEEDS = (0, 1)
 EVERY = 25  # updates between two measurements
 MOST = 1_500  # updates at most
@@ -119,27 +116,23 @@ def main() -> None:
     """Fill the store."""
     torch.set_num_threads(1)
     corpus = grammar_corpus()
-    store = {
+    head = {
         "command": "python tools/lock_on.py",
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "columns": ["update", "alignment error", "perplexity"],
         "locked_below": LOCKED,
         "most_updates": MOST,
-        "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        "versions": versions(),
         "choices": {},
     }
-    if STORE.exists():
-        old = json.loads(STORE.read_text(encoding="utf-8"))
-        if old["corpus"] != store["corpus"]:
-            raise SystemExit(f"{STORE} is of another corpus. Move it away to begin again.")
-        store["choices"] = old["choices"]
+    store = open_store(STORE, head, "choices")
     for seed in SEEDS:
         for choice, changes in CHOICES.items():
             runs = store["choices"].setdefault(choice, [])
             if seed in [run["seed"] for run in runs]:
                 continue
             runs.append(watch(corpus, seed, **changes))
-            write_aside(STORE, json.dumps(store, indent=1, ensure_ascii=False).encode() + b"\n")
+            save_store(STORE, store)
             print(choice, seed, "locked on at", runs[-1]["locked_on"], flush=True)
 
 

@@ -9,23 +9,20 @@ recorded in ``results/`` already, and are copied from there. All goes into
 is stored is not trained again. Usage: python tools/paper_recipes.py
 """
 
-import json
-import platform
 import time
 from dataclasses import asdict
-from pathlib import Path
 
 import torch
+from study import STUDIES, open_store, save_store, versions
 
 from attnmt import alignment_error_rate, bleu, fit, force_align, grammar_corpus, greedy
 from attnmt.corpus import Corpus
-from attnmt.files import write_aside
 from attnmt.metrics import perplexity, texts
 from attnmt.model import CONSTRUCTORS
 from attnmt.runs import load_run
 from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, History, Recipe
 
-STORE = Path(__file__).resolve().parents[1] / "results" / "studies" / "recipes.json"
+STORE = STUDIES / "recipes.json"
 SEEDS = (0, 1)
 DEAR = 280  # CPU-seconds of training: a system whose first seed takes more gets no second one
 
@@ -112,26 +109,24 @@ def main() -> None:
         systems[name] = {"model": first.model, "recipe": asdict(first.recipe), "runs": runs}
         if first.corpus["fingerprint"] != corpus.fingerprint:
             raise SystemExit(f"{recorded} was recorded on another corpus: record it again.")
-    store = {
+    head = {
         "command": "python tools/paper_recipes.py",
         "corpus": {
             "name": corpus.name,
             "train": len(corpus.train),
             "fingerprint": corpus.fingerprint,
         },
-        "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        "versions": versions(),
         "seeds": SEEDS,
         "one_seed_above_cpu_seconds": DEAR,
         "systems": systems,
     }
-    if STORE.exists():
-        old = json.loads(STORE.read_text(encoding="utf-8"))
-        if old["corpus"] != store["corpus"]:
-            raise SystemExit(f"{STORE} is of another corpus. Move it away to begin again.")
-        for name in SYSTEMS:
-            there = old["systems"].get(name, {})
-            if all(there.get(key) == systems[name][key] for key in ("model", "recipe")):
-                systems[name]["runs"] = there["runs"]
+    stored = open_store(STORE, head, "systems")["systems"]
+    for name in SYSTEMS:
+        there = stored.get(name, {})
+        if all(there.get(key) == systems[name][key] for key in ("model", "recipe")):
+            systems[name]["runs"] = there["runs"]
+    store = head
     for seed in SEEDS:
         for name, (arguments, recipe) in SYSTEMS.items():
             runs, began = systems[name]["runs"], time.process_time()
@@ -145,7 +140,7 @@ def main() -> None:
             else:
                 runs.append(train(corpus, arguments, recipe, seed))
                 print(name, seed, f"{time.process_time() - began:.0f} CPU-seconds", flush=True)
-            write_aside(STORE, json.dumps(store, indent=1, ensure_ascii=False).encode() + b"\n")
+            save_store(STORE, store)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,12 @@ error in all and by word class, and how the windows lie over the gold links. The
 trained again. Usage: python tools/window_study.py [FOLDER OF SAVED MODELS]
 """
 
-import json
-import platform
 import sys
 from itertools import product
 from pathlib import Path
 
 import torch
+from study import MODELS, STUDIES, open_store, recorded, save_store, versions
 
 from attnmt import (
     alignment_error_rate,
@@ -28,15 +27,12 @@ from attnmt import (
 )
 from attnmt.batches import batches
 from attnmt.corpus import Corpus
-from attnmt.files import write_aside
 from attnmt.metrics import alignment_error_by_class, texts
 from attnmt.model import Translator, evaluating
-from attnmt.runs import book, load_run, make
+from attnmt.runs import book, load_run
 from attnmt.training import Recipe
 
-ROOT = Path(__file__).resolve().parents[1]
-STORE = ROOT / "results" / "studies" / "windows.json"
-MODELS = ROOT / "_build" / "models"
+STORE = STUDIES / "windows.json"
 WIDTHS = (1, 3, 5, 20)  # D = 10 is in the recorded runs
 SEEDS = (0, 1)
 RECORDED = {"global": "luong-general", "local-m": "luong-local-m", "local-p": "luong-local-p"}
@@ -102,10 +98,8 @@ def measure(model: Translator, corpus: Corpus) -> dict:
 
 
 def saved(name: str, models: Path) -> tuple[Translator, float]:
-    """The model of a recorded run, made again where it was not kept, and its training time."""
-    path = models / f"{name}.safetensors"
-    run = load_run(name) if path.exists() else make(name, models, progress=False)
-    return Translator.load(path), run.history.cpu_seconds
+    """The model of a recorded run, and its training time."""
+    return recorded(name, models), load_run(name).history.cpu_seconds
 
 
 def main() -> None:
@@ -113,18 +107,14 @@ def main() -> None:
     torch.set_num_threads(1)
     models = Path(sys.argv[1]) if sys.argv[1:] else MODELS
     corpus, recipe = grammar_corpus(), Recipe(**book()["corpora"]["grammar"]["recipe"])
-    store = {
+    head = {
         "command": "python tools/window_study.py",
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "recorded_runs": list(RECORDED.values()),
-        "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        "versions": versions(),
         "cases": [],
     }
-    if STORE.exists():
-        old = json.loads(STORE.read_text(encoding="utf-8"))
-        if old["corpus"] != store["corpus"]:
-            raise SystemExit(f"{STORE} is of another corpus. Move it away to begin again.")
-        store["cases"] = old["cases"]
+    store = open_store(STORE, head, "cases")
 
     def add(window: str, D: int | None, seed: int, make_model) -> None:
         case = {"window": window, "D": D, "seed": seed}
@@ -133,7 +123,7 @@ def main() -> None:
         model, seconds = make_model()
         case |= {"cpu_seconds": round(seconds, 1), **measure(model, corpus)}
         store["cases"].append(case)
-        write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+        save_store(STORE, store)
         print(window, D, seed, "BLEU", case["bleu"], "AER", case["aer"], flush=True)
 
     def train(window: str, D: int, seed: int) -> tuple[Translator, float]:
