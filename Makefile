@@ -24,10 +24,10 @@ help:
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
 	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
 	@echo "make publish    give a copy its address (REPOSITORY=https://github.com/someone/somewhere)"
-	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly"
-	@echo "                (its parts: make lint, unit, nbval, strict)"
-	@echo "make browser    look at the pages of the strict build in a browser"
-	@echo "make colab      run a chapter as Colab would, in a new environment (CHAPTERS=... or the shortest)"
+	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly,"
+	@echo "                look at the pages in a browser, run a chapter as Colab would"
+	@echo "                (its parts: make lint, unit, nbval, strict, browser, colab)"
+	@echo "make colab      run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)"
 	@echo "make format     let ruff format the code and mend what it can"
 	@echo "make clean      remove what was built; the environment in $(VENV) stays"
 	@echo "Settings: PYTHON=$(PYTHON) VENV=$(VENV) JOBS=$(JOBS)"
@@ -56,7 +56,7 @@ publish: $(STAMP)
 	@test -n "$(REPOSITORY)" || { echo "Which one? make publish REPOSITORY=https://github.com/someone/somewhere"; exit 1; }
 	$(BIN)/python tools/publish.py $(REPOSITORY) $(if $(BRANCH),--branch $(BRANCH))
 
-test: lint unit nbval strict
+test: lint unit nbval strict browser colab
 	@echo "All passed."
 
 lint: $(STAMP)
@@ -80,7 +80,7 @@ strict: $(STAMP)
 
 browser: $(STAMP)
 	@echo "==> browser"
-	$(BIN)/python -m pytest -m browser tests/test_site.py
+	$(BIN)/python -m pytest -n $(JOBS) -m browser tests
 
 colab: $(STAMP)
 	@echo "==> as in Colab"

@@ -363,7 +363,7 @@ def test_on_a_phone_the_contents_open_and_close(fresh):
     seen = "document.querySelector('.bd-sidebar-primary').getBoundingClientRect().right > 0"
     assert not page.evaluate(seen)
     page.locator(".primary-toggle").first.tap()
-    page.wait_for_function(seen)
+    page.wait_for_function(seen.replace("right > 0", "left == 0"))  # all the way in
     page.keyboard.press("Escape")
     page.wait_for_function(f"!({seen})")
 

@@ -272,9 +272,9 @@ class Training:
         if measure_bleu:
             translated = texts(self.model, greedy(self.model, [pair.source for pair in valid]))
             score = bleu(translated, [pair.target_text for pair in valid], lowercase=True).score
-        rate, norm = self.recipe.learning_rate_of(self.epoch), sums["gradient_norm"]
+        rate = self.recipe.learning_rate_of(self.epoch)
+        norm = sums["gradient_norm"] / sums["batches"]
         cost = [sums[name] for name in ("tokens", "seconds", "cpu_seconds")]
-        norm /= sums["batches"]
         epoch = Epoch(self.epoch, on_train, on_valid, rate, norm, *cost, score)
         self.history.epochs.append(epoch)
         if self.recipe.keep == "best" and self.history.best is epoch:
