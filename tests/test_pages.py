@@ -4,10 +4,13 @@ import ast
 import re
 from pathlib import Path
 
+import book_lists
 import cover
+import nbformat.v4 as nb
 import pytest
 
 import attnmt
+from attnmt.notebook import Claims
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -93,3 +96,24 @@ def test_the_cover_shows_the_recorded_run(tmp_path):
     described = re.compile("<dc:(title|description)>(.*?)</dc:")
     assert described.findall(stored) == described.findall(drawn) != []
     assert " ".join(cover.sample().words[:-1]) in page("index")
+
+
+# --- all claims
+
+
+def test_claims_are_read_as_they_were_written():
+    """What the class writes into a notebook is what the page collects from it, pipes and all."""
+    written = Claims()
+    written.add("It holds.", "Table 1", "BLEU 1.0 | 2.0", holds=True)
+    written.add("It does not.", "this book", "a|b", holds=False)
+    markdown = {"text/markdown": written.table().data}
+    shown = nb.new_code_cell(outputs=[nb.new_output("execute_result", markdown)])
+    other = nb.new_output("execute_result", {"text/markdown": "| a | b |\n|---|---|\n| 1 | 2 |"})
+    book = nb.new_notebook(cells=[nb.new_code_cell(outputs=[other]), shown])
+    expected = [[cell.replace("|", "\\|") for cell in row] for row in written.rows]
+    assert book_lists.claims(book) == expected
+
+
+def test_every_chapter_makes_claims():
+    for path in sorted(BOOK.glob("0*.ipynb")):
+        assert book_lists.claims(nb.reads(path.read_text(encoding="utf8"))), path.name

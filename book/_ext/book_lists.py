@@ -1,14 +1,17 @@
-"""Sphinx extension: two lists that are collected from the chapters, so that they cannot be wrong.
+"""Sphinx extension: lists that are collected from the chapters, so that they cannot be wrong.
 
 ``{exercise-index}`` lists every exercise by page, with links to it and to its solution.
 ``{running-times}`` shows the CPU-seconds that each notebook used when it was last executed.
+``{all-claims}`` puts the tables of claims, as the chapters stored them, into one.
 """
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import nbformat
 from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,6 +92,18 @@ def note_page(app, doctree):
         app.env.pages_with_exercise_index.add(app.env.docname)
 
 
+# ------------------------------------------------------------------------ what is stored
+
+
+def stored_chapters(env):
+    """Of each notebook of the book: its file, its title, and the notebook itself."""
+    for path in chapters(Path(env.srcdir)):
+        env.note_dependency(str(path))
+        notebook = nbformat.read(path, as_version=4)
+        first = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
+        yield path, first.source.splitlines()[0].lstrip("# "), notebook
+
+
 # -------------------------------------------------------------------------- running times
 
 
@@ -97,15 +112,40 @@ class RunningTimes(SphinxDirective):
 
     def run(self):
         rows = []
-        for path in chapters(Path(self.env.srcdir)):
-            self.env.note_dependency(str(path))
-            notebook = nbformat.read(path, as_version=4)
-            first = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
-            seconds = notebook.metadata.get("attnmt", {}).get("cpu_seconds")
-            rows.append((first.source.splitlines()[0].lstrip("# "), seconds))
+        for _, title, notebook in stored_chapters(self.env):
+            rows.append((title, notebook.metadata.get("attnmt", {}).get("cpu_seconds")))
         total = sum(seconds or 0 for _, seconds in rows)
         rows = [(name, "not executed" if s is None else f"{s:,}") for name, s in rows]
         return [table(("notebook", "CPU-seconds"), [*rows, ("all", f"{total:,}")])]
+
+
+# --------------------------------------------------------------------------------- claims
+
+HEADER = "| claim | source | measured here | verdict |"  # as attnmt.notebook.Claims writes it
+
+
+def claims(notebook) -> list[list[str]]:
+    """The rows of a notebook's stored tables of claims, a list of cells each."""
+    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
+    texts = ["".join(o.get("data", {}).get("text/markdown", "")) for o in outputs]
+    rows = [text.splitlines()[2:] for text in texts if text.startswith(HEADER)]
+    return [row[2:-2].split(" | ") for some in rows for row in some]
+
+
+class AllClaims(SphinxDirective):
+    """``{all-claims}``"""
+
+    def run(self):
+        lines, verdicts = ["| chapter " + HEADER, "|---" * 5 + "|"], Counter()
+        for path, title, notebook in stored_chapters(self.env):
+            for row in claims(notebook):
+                lines.append(f"| {{doc}}`{title} <{path.stem}>` | {' | '.join(row)} |")
+                verdicts[row[-1].strip("*")] += 1
+        counted = ", ".join(f"{verdict}: {n}" for verdict, n in verdicts.most_common())
+        text = StringList([f"{verdicts.total()} claims. By verdict: {counted}.", "", *lines])
+        parent = nodes.container("", classes=["all-claims"])
+        self.state.nested_parse(text, self.content_offset, parent)
+        return [parent]
 
 
 def table(header, rows) -> nodes.table:
@@ -124,6 +164,7 @@ def setup(app):
     app.add_node(ExerciseIndexNode)
     app.add_directive("exercise-index", ExerciseIndex)
     app.add_directive("running-times", RunningTimes)
+    app.add_directive("all-claims", AllClaims)
     app.connect("doctree-read", note_page)
     app.connect("env-get-outdated", always_again)
     app.connect("doctree-resolved", fill_exercise_index)
