@@ -12,6 +12,7 @@ stores in ``results/studies/family.json``:
   al. 2015 did with 30 and 50; and on as many pairs of any length, since there are fewer short ones.
 - known words: BLEU on pairs without unknown words, ``<unk>`` forbidden (their column "No UNK").
 - paired: paired bootstraps of systems that the papers rank, seed by seed.
+- one word: BLEU of every recorded run with each ``<unk>`` counted as one word.
 - negations: translations of test sentences that negate twice. (Controlled corpus.)
 - looks: the weights of one test sentence in several models, seed 0.
 - samples: sentences of our own, and what four models made of them, seed 0.
@@ -20,8 +21,6 @@ Of captions only scores are stored. What the file already holds is not computed 
 file to start anew. Usage: python tools/family_study.py [FOLDER OF SAVED MODELS]
 """
 
-import json
-import platform
 import random
 import sys
 import time
@@ -33,6 +32,7 @@ from itertools import product
 from pathlib import Path
 
 import torch
+from study import MODELS, STUDIES, open_store, recorded, save_store, versions
 
 from attnmt import (
     Recipe,
@@ -46,7 +46,6 @@ from attnmt import (
 )
 from attnmt.batches import make_batch
 from attnmt.corpus import Corpus, Pair
-from attnmt.files import write_aside
 from attnmt.metrics import (
     alignment_error_by_class,
     bleu_by_length,
@@ -56,11 +55,9 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import CONSTRUCTORS, evaluating
-from attnmt.runs import CORPORA, book, make, names
+from attnmt.runs import CORPORA, book, names
 
-ROOT = Path(__file__).resolve().parents[1]
-STORE = ROOT / "results" / "studies" / "family.json"
-MODELS = ROOT / "_build" / "models"
+STORE = STUDIES / "family.json"
 SEEDS = tuple(book()["seeds"])
 WITHOUT = ("rnnencdec", "sutskever", "sutskever-forward")  # they do not attend
 
@@ -141,11 +138,8 @@ def corpus_of(name: str) -> Corpus:
 
 
 def trained(name: str) -> Translator:
-    """A recorded model, made again where it was not kept."""
-    path = folder / f"{name}.safetensors"
-    if not path.exists():
-        make(name, folder, progress=False)
-    return Translator.load(path)
+    """A recorded model."""
+    return recorded(name, folder)
 
 
 @cache
@@ -275,6 +269,15 @@ def negations(name: str) -> dict:
     return counts
 
 
+def one_word(name: str) -> dict:
+    """BLEU with each ``<unk>`` measured as one wrong word; sacreBLEU's tokeniser makes it three."""
+    sentences = translated(name)
+    corpus = corpus_of(name.split("-")[-2])
+    references = [pair.target_text for pair in corpus.test]
+    score = bleu([text.replace("<unk>", "unk") for text in sentences], references, lowercase=True)
+    return {"score": score.score, "written": sum(text.count("<unk>") for text in sentences)}
+
+
 def looks() -> dict:
     """Weights of several models that read the reference of one test pair, chosen as in chapter 3.
 
@@ -341,6 +344,7 @@ def plan() -> list[tuple]:
         )
     for name in of_grammar:
         todo.append(("negations", name, negations, name))
+    todo += [("one word", name, one_word, name) for name in names()]
     for corpus, seed, (first, second) in product(CORPORA, SEEDS, RANKED):
         baseline, system = f"{first}-{corpus}-{seed}", f"{second}-{corpus}-{seed}"
         if {baseline, system} <= set(names()):
@@ -355,27 +359,20 @@ def main() -> None:
     global folder
     torch.set_num_threads(1)
     folder = Path(sys.argv[1]) if sys.argv[1:] else MODELS
-    packages = ("torch", "sacrebleu")
-    store = {
+    head = {
         "command": "python tools/family_study.py",
         "corpora": {name: corpus_of(name).fingerprint for name in CORPORA},
         "short": SHORT,
-        "versions": {"python": platform.python_version()}
-        | {package: version(package).split("+")[0] for package in packages},
+        "versions": versions() | {"sacrebleu": version("sacrebleu")},
         "parts": {},
     }
-    if STORE.exists():
-        old = json.loads(STORE.read_text(encoding="utf-8"))
-        if old["corpora"] != store["corpora"]:
-            raise SystemExit(f"{STORE} is of another corpus. Move it away to begin again.")
-        store["parts"] = old["parts"]
+    store = open_store(STORE, head, "parts")
 
     def fill(part: str, key: str, compute: Callable, *arguments) -> None:
         known = store["parts"].setdefault(part, {})
         if key not in known:
             known[key] = compute(*arguments)
-            text = json.dumps(store, indent=1, ensure_ascii=False)
-            write_aside(STORE, text.encode() + b"\n")
+            save_store(STORE, store)
             print(f"{time.process_time():6.0f}", part, key, flush=True)
 
     for task in plan():
