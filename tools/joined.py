@@ -106,8 +106,9 @@ def join(site: Path, parts: list[tuple[str, list[str]]]) -> tuple[str, list[Entr
     return "\n".join(body), entries
 
 
-def sheet(site: Path, root: Path, body: str, entries: list[Entry], numbers: dict) -> str:
-    """The document to print; `numbers` has the page of each anchor."""
+def sheet(site: Path, root: Path) -> tuple[str, list[Entry]]:
+    """The document to print, and its contents."""
+    body, entries = join(site, listed(root))
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
     names = [page for _, some in listed(root) for page in some]
     pages = [(site / f"{name}.html").read_text(encoding="utf8") for name in names]
@@ -121,13 +122,12 @@ def sheet(site: Path, root: Path, body: str, entries: list[Entry], numbers: dict
     mathjax = site / "_static" / config["sphinx"]["config"]["mathjax_path"]
     head.append(f'<script defer src="{mathjax.resolve().as_uri()}"></script>')
     rows = [
-        f'<p class="level{e.level}"><a href="#{e.anchor}">{e.title}</a>'
-        f"<span>{numbers.get(e.anchor, '')}</span></p>"
+        f'<p class="level{e.level}"><a href="#{e.anchor}">{e.title}</a><span></span></p>'
         if e.anchor
         else f'<p class="level0">{e.title}</p>'
         for e in entries
     ]
-    return SHEET.format(
+    text = SHEET.format(
         title=html.escape(config["title"]),
         author=html.escape(config["author"]),
         footer=config["html"]["extra_footer"],
@@ -136,3 +136,4 @@ def sheet(site: Path, root: Path, body: str, entries: list[Entry], numbers: dict
         rows="\n".join(rows),
         body=body,
     )
+    return text, entries

@@ -1,7 +1,7 @@
 """Print the whole book, from its built pages, to one PDF: `_build/pdf/learning-to-align.pdf`.
 
-Chromium prints the joined document (tools/joined.py) twice: the contents need the page numbers of
-the first print. Everything folded is opened, and solutions move behind the list of all exercises.
+Chromium prints the joined document (tools/joined.py), then once more: the contents need the page
+numbers of the first print. Everything folded is opened, and solutions move behind the list of all exercises.
 Nothing is executed; the pages must have been built (`make html`).
 """
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from joined import ROOT, Entry, Unprintable, join, listed, sheet
+from joined import ROOT, Entry, Unprintable, sheet
 from playwright.sync_api import sync_playwright
 from pypdf import PdfReader, PdfWriter
 
@@ -32,6 +32,10 @@ PREPARE = """async () => {
   await Promise.all([...document.images].map((one) => one.decode().catch(() => 0)));
   await MathJax.startup.promise;
   await document.fonts.ready;
+}"""
+NUMBER = """(numbers) => {
+  for (const link of document.querySelectorAll(".contents a"))
+    link.nextElementSibling.textContent = numbers[decodeURIComponent(link.hash.slice(1))] ?? "";
 }"""
 
 
@@ -67,18 +71,19 @@ def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
             "no font on this machine has Korean letters, which the glossary needs: install one"
             " (on Debian and Ubuntu: apt install fonts-noto-cjk)"
         )
-    body, entries = join(site, listed(root))
-    numbers: dict[str, int] = {}
+    text, entries = sheet(site, root)
     target.parent.mkdir(parents=True, exist_ok=True)
     source = target.with_suffix(".html")
+    source.write_text(text, encoding="utf8")
+    numbers: dict[str, int] = {}
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=browser, args=["--disable-gpu"])
-        for _ in range(2):
-            source.write_text(sheet(site, root, body, entries, numbers), encoding="utf8")
-            page = chromium.new_page(color_scheme="light")
-            page.set_default_timeout(300_000)
-            page.goto(source.resolve().as_uri())
-            page.evaluate(PREPARE)
+        page = chromium.new_page(color_scheme="light")
+        page.set_default_timeout(300_000)
+        page.goto(source.resolve().as_uri())
+        page.evaluate(PREPARE)
+        for _ in range(3):  # twice is enough, unless the numbers themselves move a page
+            page.evaluate(NUMBER, numbers)
             page.pdf(
                 path=target,
                 prefer_css_page_size=True,
@@ -87,8 +92,9 @@ def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
                 header_template="<span></span>",
                 footer_template=FOOTER,
             )
-            page.close()
-            numbers = page_numbers(target)
+            printed, numbers = numbers, page_numbers(target)
+            if numbers == printed:
+                break
         chromium.close()
     add_outline(target, entries, numbers)
     return len(PdfReader(target).pages)
