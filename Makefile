@@ -26,6 +26,7 @@ help:
 	@echo "make publish    give a copy its address (REPOSITORY=https://github.com/someone/somewhere)"
 	@echo "make student    write the student edition, without solutions, into _build/student"
 	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"
+	@echo "make pdf        print the whole book to _build/pdf, with Chromium or Chrome"
 	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly"
 	@echo "                (its parts: make lint, unit, nbval, strict)"
 	@echo "make browser    look at the pages of the strict build in a browser"
@@ -65,6 +66,10 @@ grade: $(STAMP)
 	@test -n "$(ANSWERS)" || { echo "Whose? make grade ANSWERS=folder"; exit 1; }
 	$(BIN)/python tools/grade.py "$(ANSWERS)"
 
+pdf: html
+	@echo "==> print the book"
+	$(BIN)/python tools/pdf.py
+
 test: lint unit nbval strict
 	@echo "All passed."
 
@@ -89,7 +94,7 @@ strict: $(STAMP)
 
 browser: $(STAMP)
 	@echo "==> browser"
-	$(BIN)/python -m pytest -m browser tests/test_site.py
+	$(BIN)/python -m pytest -m browser tests
 
 colab: $(STAMP)
 	@echo "==> as in Colab"

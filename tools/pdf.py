@@ -1,12 +1,13 @@
 """Print the whole book, from its built pages, to one PDF: `_build/pdf/learning-to-align.pdf`.
 
 Chromium prints the joined document (tools/joined.py), then once more: the contents need the page
-numbers of the first print. Everything folded is opened, and solutions move behind the list of all exercises.
-Nothing is executed; the pages must have been built (`make html`).
+numbers of the first print. Everything folded is opened, and solutions move behind the list of all
+exercises. Nothing is executed; the pages must have been built (`make html`).
 """
 
 import argparse
 import html
+import logging
 import re
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ from pathlib import Path
 from joined import ROOT, Entry, Unprintable, sheet
 from playwright.sync_api import sync_playwright
 from pypdf import PdfReader, PdfWriter
+
+logging.getLogger("pypdf").setLevel(logging.ERROR)  # it mends what Chromium counts wrong
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FOOTER = (
