@@ -19,7 +19,7 @@ PAGES = {
     "one": """<section id="one">
 <h1>One &amp; <em>only</em><a class="headerlink" href="#one">#</a></h1>
 <section id="part"><span id="old"></span><h2>A part<a class="headerlink" href="#part">#</a></h2>
-<p><a href="#part">here</a> <a href="exercises.html#list">there</a> 
+<p><a href="#part">here</a> <a href="exercises.html#list">there</a>
 <a href="../genindex.html">no</a>
 <a href="https://example.org/a">out</a> <img src="../_images/a.png">
 <svg><g id="g1"></g><use xlink:href="#g1"/><g clip-path="url(#g1)"/></svg>
