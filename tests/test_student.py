@@ -120,6 +120,7 @@ def test_the_edition_stands_alone(edition):
     ):
         assert (edition / name).exists(), name
     assert not (edition / "tests").exists()
+    assert len(chapters(edition)) == len(BOOK)  # and every page of the contents is there
     assert 'url: ""' in (edition / "_config.yml").read_text(encoding="utf8")
     page = (ROOT / "book" / "for_lecturers.md").read_text(encoding="utf8")
     assert len(lines(page)) > 50
@@ -146,10 +147,11 @@ def test_what_a_check_needs_is_there_and_quick(mechanism):
 def test_left_blank_the_check_fails(mechanism, edition):
     """The edition's own cell, after the cells that it needs."""
     path = next(path for path in BOOK if path.stem == mechanism.chapter)
-    cells = [cell.source for cell in read(edition / path.relative_to(ROOT)).cells]
-    (cell,) = [source for source in cells if BLANK in source and checked(source) == mechanism.name]
+    cells = read(edition / path.relative_to(ROOT)).cells
+    (cell,) = [c for c in cells if BLANK in c.source and checked(c.source) == mechanism.name]
+    assert cell.outputs == []
     with pytest.raises(NotImplementedError, match="write me"):
-        run("\n\n".join([*mechanism.context, cell]))
+        run("\n\n".join([*mechanism.context, cell.source]))
 
 
 @each_mechanism
