@@ -165,6 +165,8 @@ def spoiled(value):
         return ~value if value.dtype == torch.bool else value + 1
     if isinstance(value, tuple):
         return tuple(map(spoiled, value))
+    if isinstance(value, dict):
+        return {key: spoiled(one) for key, one in value.items()}
     if isinstance(value, list):
         return [*value, "word"]
     return None if value is None else value + 1
@@ -213,6 +215,15 @@ def test_grading_tells_right_from_wrong_and_missing(tmp_path):
     assert rows["text.ipynb"].startswith("not a notebook")
     endless = f"def {mechanism.name}(*given):\n    while True:\n        pass"
     assert grade.verdict(mechanism, endless, seconds=1) == "not done after 1 seconds"
+
+
+def test_names_that_a_cell_defines_and_needs():
+    source = (
+        "import a.b\nfrom c import d as e\n%time f(1)\n"
+        "def g(x):\n    y = x + z\n    return [h for h in y if e]\n"
+        "i = {j for k in l if (j := len(k))}\nfor m in n:\n    print(m)\n"
+    )
+    assert names(source) == ({"a", "e", "g", "i", "j", "m"}, {"z", "l", "n"})
 
 
 # --- what is wrong is said

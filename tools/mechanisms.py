@@ -148,7 +148,9 @@ def names(source: str) -> tuple[set[str], set[str]]:
     while tables:
         table = tables.pop()
         tables += table.get_children()
-        used |= {s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced()}
+        outer = [s for s in table.get_symbols() if s.is_global()]
+        defined |= {s.get_name() for s in outer if s.is_assigned()}  # := in a comprehension
+        used |= {s.get_name() for s in outer if s.is_referenced()}
     return defined, used - defined - set(dir(builtins))
 
 
