@@ -198,6 +198,8 @@ def test_grading_tells_right_from_wrong_and_missing(tmp_path):
         "right": f"{mechanism.filled_in()}\n\n{cheat}",
         "none": f"def {mechanism.name}(*given):\n    return None\n\n{cheat}",
         "wrong": f"def {mechanism.name}(*given):\n    return given[1], given[2]\n\n{cheat}",
+        "ends": "import sys\n\nprint('correct')\nsys.exit()\n\n"
+        f"def {mechanism.name}(*given):\n    return None",
         "broken": f"def {mechanism.name}(*given) return 1",
         "other": "x = 1",
     }
@@ -210,6 +212,7 @@ def test_grading_tells_right_from_wrong_and_missing(tmp_path):
     assert rows["right"] == "correct"
     assert rows["none"] == "nothing returned yet"
     assert rows["wrong"] == "AssertionError: the cells differ"
+    assert rows["ends"] == "it ended before its check"
     assert rows["broken"].startswith("SyntaxError")
     assert rows["other"] == "nothing defines my_lstm_step"
     assert rows["text.ipynb"].startswith("not a notebook")

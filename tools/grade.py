@@ -13,6 +13,7 @@ import argparse
 import ast
 import csv
 import os
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -51,11 +52,11 @@ def is_check(node: ast.stmt) -> bool:
 
 def verdict(mechanism: Mechanism, written: str, seconds: int = SECONDS) -> str:
     """ "correct", or what went wrong in one line."""
-    source = str(ROOT / "src")
+    source, end = str(ROOT / "src"), secrets.token_hex()  # an answer cannot end the program early
     try:
         done = subprocess.run(
             [sys.executable, "-"],
-            input=mechanism.program(written),
+            input=f"{mechanism.program(written)}\n\nprint({end!r})\n",
             cwd=ROOT / "book",
             env=os.environ | {"PYTHONPATH": source, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"},
             capture_output=True,
@@ -68,7 +69,9 @@ def verdict(mechanism: Mechanism, written: str, seconds: int = SECONDS) -> str:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         errors = [line for line in said if line[0].isalpha() and ":" in line]
         return (errors or said or ["it ended without a word"])[-1]
-    said = done.stdout.split("\n")
+    said = done.stdout.splitlines()
+    if not said or said[-1] != end:
+        return "it ended before its check"
     return said[-2] if len(said) > 1 else "it printed nothing"
 
 
