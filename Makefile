@@ -14,7 +14,7 @@ export MKL_NUM_THREADS = 1
 export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html notebooks record publish test install lint unit nbval strict browser colab format clean
+.PHONY: help book html notebooks record publish student grade pdf test install lint unit nbval strict browser colab format clean
 .NOTPARALLEL:
 
 help:
@@ -24,6 +24,9 @@ help:
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
 	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
 	@echo "make publish    give a copy its address (REPOSITORY=https://github.com/someone/somewhere)"
+	@echo "make student    write the student edition, without solutions, into _build/student"
+	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"
+	@echo "make pdf        print the whole book to _build/pdf, with Chromium or Chrome"
 	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly,"
 	@echo "                look at the pages in a browser, run a chapter as Colab would"
 	@echo "                (its parts: make lint, unit, nbval, strict, browser, colab)"
@@ -55,6 +58,17 @@ record: $(STAMP)
 publish: $(STAMP)
 	@test -n "$(REPOSITORY)" || { echo "Which one? make publish REPOSITORY=https://github.com/someone/somewhere"; exit 1; }
 	$(BIN)/python tools/publish.py $(REPOSITORY) $(if $(BRANCH),--branch $(BRANCH))
+
+student: $(STAMP)
+	$(BIN)/python tools/student.py
+
+grade: $(STAMP)
+	@test -n "$(ANSWERS)" || { echo "Whose? make grade ANSWERS=folder"; exit 1; }
+	$(BIN)/python tools/grade.py "$(ANSWERS)"
+
+pdf: html
+	@echo "==> print the book"
+	$(BIN)/python tools/pdf.py
 
 test: lint unit nbval strict browser colab
 	@echo "All passed."

@@ -72,6 +72,22 @@ def test_troubleshooting_quotes_something():
     assert len(quoted(page("troubleshooting"))) > 20
 
 
+# --- the page for lecturers
+
+
+def minutes(text: str) -> dict[str, int]:
+    """The minutes in the table of each lecture and lab."""
+    sections = re.findall(r"^### (L\w+ \d).*?\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    number = re.compile(r"^\| (\d+) \|", re.MULTILINE)
+    return {name: sum(map(int, number.findall(section))) for name, section in sections}
+
+
+def test_every_lecture_and_lab_fills_ninety_minutes():
+    assert minutes("### Lab 1: x\n| 10 | a |\n| 5 | b |\n## End\n| 7 | c |") == {"Lab 1": 15}
+    units = ("Lecture 1", "Lab 1", "Lecture 2", "Lab 2", "Lecture 3")
+    assert minutes(page("for_lecturers")) == dict.fromkeys(units, 90)
+
+
 # --- the package, the glossary, the cover
 
 
