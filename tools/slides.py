@@ -52,7 +52,8 @@ CODE_LINES, OUTPUT_LINES, COLUMNS = 18, 12, 84  # what is legible from the last 
 ITEM_WORDS, CAPTION_WORDS = 34, 30
 TABLE_ROWS = 13
 SPOKEN = 140 / 60  # words a second
-LOOK = {"picture": 30, "equation": 25, "table": 30, "code": 40, "output": 20, "text": 0}  # seconds
+LOOK = {"picture": 40, "equation": 20, "table": 5, "code": 4, "output": 4, "text": 0}
+# seconds: a picture, and a line of anything else
 LESSON = 50  # minutes; a longer deck says where to break
 
 
@@ -260,10 +261,10 @@ class Deck:
         items = self.slides[-1].items
         items.append(items.pop() + self.said(text) if items else self.said(text))
 
-    def show(self, kind: str, html: str, height: float) -> None:
+    def show(self, kind: str, html: str, height: float, lines: int = 1) -> None:
         """On the slide, after the sentences that introduce it."""
         name = f"item {kind} fragment" if self.fragment else f"item {kind}"
-        item = Item(f'<div class="{name}">{html}</div>', height, LOOK[kind], first=self.new)
+        item = Item(f'<div class="{name}">{html}</div>', height, LOOK[kind] * lines, first=self.new)
         self.slides[-1].items.append(sum((lead for lead, _ in self.leads), Item()) + item)
         self.leads, self.new, self.printed = [], False, kind == "output"
 
@@ -372,7 +373,7 @@ class Deck:
         for part in parts(heights[1:], ROOM - heights[0]):
             body = "".join(self.row(row, "td") for row in cells[1:][part])
             html = f"<table><thead>{self.row(cells[0], 'th')}</thead>{body}</table>"
-            self.show("table", html, heights[0] + sum(heights[1:][part]))
+            self.show("table", html, heights[0] + sum(heights[1:][part]), part.stop - part.start)
 
     def row(self, cells: list[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{self.html(cell)}</{tag}>" for cell in cells) + "</tr>"
@@ -389,7 +390,7 @@ class Deck:
         height = sum(105 if re.search(r"frac|sum|prod|max", row) else 60 for row in rows)
         number = self.book.equations.get(label)
         mark = f'<span class="number">({number})</span>' if number else ""
-        self.show("equation", f"<div>\\[{escape(tex)}\\]</div>{mark}", height + 30)
+        self.show("equation", f"<div>\\[{escape(tex)}\\]</div>{mark}", height + 30, len(rows))
 
     def figure(self, name: str, content: str) -> None:
         options = dict(re.findall(r"(?m)^:([\w-]+): *(.*)$", content))
@@ -432,7 +433,12 @@ class Deck:
         for part in divided:
             text = "\n\n".join(pieces[part]).replace(":\n\n", ":\n")
             html = pygments.highlight(text, PythonLexer(), HtmlFormatter(nowrap=True))
-            self.show("code", f"<pre><code>{html}</code></pre>", sum(heights[part]) + 20)
+            self.show(
+                "code",
+                f"<pre><code>{html}</code></pre>",
+                sum(heights[part]) + 20,
+                len(text.splitlines()),
+            )
 
     def cell(self, cell: nbformat.NotebookNode, kind: str | None) -> None:
         shown = kind in ("slide", "subslide", "fragment")
@@ -442,7 +448,7 @@ class Deck:
         wide = max(map(len, lines), default=0)
         if lines and (kind or (1 < len(lines) <= OUTPUT_LINES and wide <= COLUMNS)):
             html = f"<pre><code>{escape(chr(10).join(lines))}</code></pre>"
-            self.show("output", html, 28 * len(lines) + 24)
+            self.show("output", html, 28 * len(lines) + 24, len(lines))
         about = cell.metadata.get("mystnb", {})
         for output in cell.outputs:
             data = output.get("data", {})
@@ -559,14 +565,16 @@ def summary(deck: Deck) -> str:
     """How long the deck is, and where to break."""
     text = f"The whole deck: {len(deck.slides)} slides, {spoken(deck.minutes)}."
     lessons = math.ceil(deck.minutes / LESSON)
-    breaks, sofar = [], 0.0
+    starts, sofar = {}, 0.0
     for slide in deck.slides:
-        due = deck.minutes * (len(breaks) + 1) / lessons
-        if slide.level == 2 and sofar >= due - 6 and len(breaks) + 1 < lessons:
-            breaks.append(f"“{slide.title}”")
+        if slide.level == 2:
+            starts.setdefault(slide.title, sofar)
         sofar += slide.minutes
+    goals = [sofar * number / lessons for number in range(1, lessons)]
+    breaks = [min(starts, key=lambda title, at=goal: abs(starts[title] - at)) for goal in goals]
     if breaks:
-        text += f" It fills {lessons} lessons; begin the next one with {', then '.join(breaks)}."
+        names = ", then ".join(f"“{title}”" for title in breaks)
+        text += f" It fills {lessons} lessons; begin the next one with {names}."
     return text
 
 

@@ -51,6 +51,7 @@ async function startSlides() {
     transition: "none",
     backgroundTransition: "none",
     pdfMaxPagesPerSlide: 1,
+    defaultTiming: 60, // the speaker view compares with the times of the slides
     plugins: [RevealNotes],
   });
   document.body.classList.add("ready");
