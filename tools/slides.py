@@ -483,18 +483,18 @@ class Deck:
         """A heading with nothing to show: what is said goes to the next one below it, or back."""
         kept: list[Slide] = []
         waiting: list[Slide] = []
-        for slide in self.slides:
-            if kept and not any(item.html for item in slide.items):
+        for slide in [*self.slides, None]:
+            if slide and kept and not any(item.html for item in slide.items):
                 waiting.append(slide)
                 continue
             for empty in waiting:
                 notes = sum(empty.items, Item(notes=f"<h4>{empty.title}</h4>"))
-                if slide.above == empty.title:
+                if slide and slide.above == empty.title:
                     slide.items[0] = notes + slide.items[0]
                 else:
                     kept[-1].items[-1] += notes
             waiting = []
-            kept.append(slide)
+            kept += [slide] if slide else []
         self.slides = kept
 
     @property
@@ -524,8 +524,8 @@ def parts(heights: list[float], room: float) -> list[slice]:
 def read(path: Path) -> nbformat.NotebookNode:
     try:
         notebook = nbformat.read(path, as_version=4)
-    except (OSError, ValueError, AttributeError, nbformat.ValidationError) as error:
-        raise ValueError(f"{path} is not a notebook: {error}") from error
+    except (OSError, ValueError, AttributeError, TypeError, nbformat.ValidationError) as error:
+        raise ValueError(f"{path} is not a notebook ({type(error).__name__})") from error
     if not any(cell.cell_type == "markdown" and cell.source[:2] == "# " for cell in notebook.cells):
         raise ValueError(f"{path} has no title: its first cell begins with '# '")
     return notebook
