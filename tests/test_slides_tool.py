@@ -83,6 +83,12 @@ def test_a_heading_with_nothing_to_show_is_no_slide(deck):
     assert "Said before" in notes(made.slides[1]) and "Said after" in notes(made.slides[1])
 
 
+def test_what_is_said_keeps_its_order(deck):
+    made = deck(md("## O\n\n- a\n\n## One\n\nFirst.\n\n### A\n\nSecond.\n\n### B\n\n- b\n\nThird."))
+    assert [slide.title for slide in made.slides[1:]] == ["O", "B"]
+    assert re.findall("First|Second|Third", notes(made.slides[-1])) == ["First", "Second", "Third"]
+
+
 def test_nothing_at_the_end_is_lost(deck):
     made = deck(md("## One\n\n- a\n\n## End\n\nLast words."))
     assert "Last words" in notes(made.slides[-1]) and made.slides[-1].title == "One"
@@ -100,6 +106,23 @@ def test_an_equation_has_its_number_and_stands_in_rows(deck):
     number = made.book.equations["eq-attention"]
     assert f'<span class="number">({number})</span>' in shown(made.slides[-1])
     assert "\\begin{gathered}a = b \\\\[0.4em] c &lt; d\\end{gathered}" in shown(made.slides[-1])
+
+
+def test_aligned_equations_stay_as_they_are(deck):
+    tex = "\\begin{aligned} a &= b, \\qquad c \\end{aligned}"
+    made = deck(md(f"## E\n\n$$\n{tex}\n$$"))
+    assert tex.replace("&", "&amp;") in shown(made.slides[-1])
+
+
+def test_equations_are_numbered_through_the_book(deck):
+    numbers = deck().book.equations
+    assert list(numbers.values()) == list(range(1, len(numbers) + 1))
+
+
+def test_a_list_that_is_whole_on_the_slide_is_not_repeated_in_the_notes(deck):
+    assert "<li>" not in notes(deck(md("## S\n\n- a\n- b")).slides[-1])
+    long = deck(md("## S\n\n- a\n- " + "One two three four five. " * 9)).slides[-1]
+    assert notes(long).count("One two") == 9 > shown(long).count("One two")
 
 
 def test_words_that_announce_something_stand_before_it(deck):
@@ -234,7 +257,7 @@ def test_sentences_keep_formulas_and_bold_words_whole():
 
 def test_long_items_keep_more_than_their_first_bold_word():
     assert (
-        slides.shorten("**Name.** One two three. Four five six.", 4) == "**Name.** One two three."
+        slides.shorten("**Name.** One two three. Four five six.", 3) == "**Name.** One two three."
     )
     assert slides.shorten("One two. Three four.", 4) == "One two. Three four."
 

@@ -487,14 +487,15 @@ class Deck:
             if slide and kept and not any(item.html for item in slide.items):
                 waiting.append(slide)
                 continue
-            for empty in waiting:
-                notes = sum(empty.items, Item(notes=f"<h4>{empty.title}</h4>"))
-                if slide and slide.above == empty.title:
-                    slide.items[0] = notes + slide.items[0]
-                else:
-                    kept[-1].items[-1] += notes
+            above = [empty.title for empty in waiting]
+            cut = above.index(slide.above) if slide and slide.above in above else len(above)
+            said = [sum(e.items, Item(notes=f"<h4>{e.title}</h4>")) for e in waiting]
+            if kept:
+                kept[-1].items[-1] += sum(said[:cut], Item())
+            if slide:
+                slide.items[:1] = [sum(said[cut:], Item()) + item for item in slide.items[:1]]
+                kept.append(slide)
             waiting = []
-            kept += [slide] if slide else []
         self.slides = kept
 
     @property
