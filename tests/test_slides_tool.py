@@ -140,8 +140,8 @@ def test_words_that_announce_what_is_not_shown_are_only_said(deck):
 
 
 def test_an_output_is_followed_by_what_it_shows(deck):
-    made = deck(md("## S"), code("f()", printed("1\n2")), md("Both are small numbers. And so on."))
-    assert "Both are small numbers." in shown(made.slides[-1])
+    made = deck(md("## S"), code("f()", printed("1\n2")), md("A is a small number. And so on."))
+    assert "A is a small number." in shown(made.slides[-1])
     assert "And so on" not in shown(made.slides[-1])
 
 
@@ -197,7 +197,11 @@ def test_claims_are_split_and_their_sources_left_out(deck):
     text = "".join(map(shown, made.slides[1:]))
     assert len(made.slides) > 2 and text.count("<thead>") == len(made.slides) - 1
     assert [int(number) for number in re.findall(r"claim (\d+)", text)] == list(range(12))
-    assert "paper" not in text
+    assert "paper" not in text and "measured here" in text
+    many = "| claim | measured here | verdict |\n|---|---|---|\n" + "| c | 1 | holds |\n" * 31
+    made = deck(md("## Claims"), code("claims.table()", displayed(text_markdown=many)))
+    text = "".join(map(shown, made.slides))
+    assert "measured" not in text and text.count("holds") == 31
 
 
 def test_long_data_tables_are_left_out(deck):
@@ -255,11 +259,11 @@ def test_sentences_keep_formulas_and_bold_words_whole():
     ]
 
 
-def test_long_items_keep_more_than_their_first_bold_word():
-    assert (
-        slides.shorten("**Name.** One two three. Four five six.", 3) == "**Name.** One two three."
-    )
-    assert slides.shorten("One two. Three four.", 4) == "One two. Three four."
+def test_long_items_keep_at_least_six_words_that_are_not_bold():
+    bold = "**One two three four five six.** Seven. A b c d e f. Nine."
+    assert slides.shorten(bold, 7) == "**One two three four five six.** Seven. A b c d e f."
+    assert slides.shorten("A b c d e f g. Two.", 8) == "A b c d e f g. Two."
+    assert slides.shorten("A b c d e f g. Two.", 7) == "A b c d e f g."
 
 
 def test_parts_are_few_whole_and_level():

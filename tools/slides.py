@@ -50,7 +50,7 @@ ROOM = 600  # pixels of a slide's 720 that are below its title
 LINE, LETTERS = 42, 74  # of plain text: the height of a line, and the letters in it
 CODE_LINES, OUTPUT_LINES, COLUMNS = 18, 12, 84  # what is legible from the last row
 ITEM_WORDS, CAPTION_WORDS = 34, 30
-TABLE_ROWS = 13
+TABLE_ROWS, CLAIMS = 13, 20  # more claims are shown without their numbers
 SPOKEN = 140 / 60  # words a second
 LOOK = {"picture": 40, "equation": 20, "table": 5, "code": 4, "output": 4, "text": 0}
 # seconds: a picture, and a line of anything else
@@ -151,10 +151,11 @@ def sentences(text: str) -> list[str]:
 
 
 def shorten(text: str, most: int) -> str:
-    """The first sentences, at least one that is more than a bold word."""
+    """The first sentences, at least six words that are not bold."""
     kept = ""
     for sentence in sentences(text):
-        if re.sub(r"\*\*.*?\*\*", "", kept).strip() and len((kept + sentence).split()) > most:
+        plain = re.sub(r"\*\*.*?\*\*", "", kept).split()
+        if len(plain) > 5 and len(f"{kept} {sentence}".split()) > most:
             break
         kept = f"{kept} {sentence}".strip()
     return kept
@@ -326,7 +327,7 @@ class Deck:
         bold = bool(shown)
         if not bold and not text.rstrip('*)"”').endswith((".", "?", "!")):
             shown = found[-1:]
-        elif not bold and self.printed and re.match(r"[^(](\S+ ){3,30}\S+$", found[0]):
+        elif not bold and self.printed and re.match(r"(?!\()(\S+ ){3,30}\S+$", found[0]):
             self.slides[-1].items[-1] += self.text(found[0])
         if bold or any(bold for _, bold in self.leads):
             self.settle()
@@ -358,13 +359,14 @@ class Deck:
     def table(self, block: list[Token]) -> None:
         rows = [row for part in blocks(block[1:-1]) for row in blocks(part[1:-1])]
         cells = [[inlines(cell) for cell in blocks(row[1:-1])] for row in rows]
-        if "source" in cells[0] and "verdict" in cells[0]:  # the claims: a column less is legible
-            out = cells[0].index("source")
-            cells = [row[:out] + row[out + 1 :] for row in cells]
+        if "verdict" in cells[0]:  # the claims: fewer columns are legible
+            out = {"source", "measured here"} if len(cells) > CLAIMS else {"source"}
+            kept = [number for number, name in enumerate(cells[0]) if name not in out]
+            cells = [[row[number] for number in kept] for row in cells]
         elif len(cells) > TABLE_ROWS:
             return
         widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
-        room = 96 - 2 * len(widths)  # letters in a row
+        room = 90 - 2 * len(widths)  # letters in a row
         shares = [max(9, int(width * room / max(room, sum(widths)))) for width in widths]
         heights = [
             max(lines_of(cell, share) for cell, share in zip(row, shares, strict=True)) * 32 + 15
@@ -417,7 +419,7 @@ class Deck:
             html = re.sub(r'(\bid="|url\(#|href="#)', ids, data)
             html = html.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}"', 1)
         short = shorten(caption, CAPTION_WORDS)
-        self.show("picture", f"{html}<p>{self.html(short)}</p>", 500)
+        self.show("picture", f"{html}<p>{self.html(short)}</p>", 470)
         if caption != short:
             self.say(caption)
 
