@@ -259,11 +259,15 @@ def test_sentences_keep_formulas_and_bold_words_whole():
     ]
 
 
-def test_long_items_keep_at_least_six_words_that_are_not_bold():
-    bold = "**One two three four five six.** Seven. A b c d e f. Nine."
-    assert slides.shorten(bold, 7) == "**One two three four five six.** Seven. A b c d e f."
+def test_a_text_is_cut_between_sentences():
+    assert (
+        slides.shorten("**One two three four.** Five. Six.", 4) == "**One two three four.** Five."
+    )
     assert slides.shorten("A b c d e f g. Two.", 8) == "A b c d e f g. Two."
     assert slides.shorten("A b c d e f g. Two.", 7) == "A b c d e f g."
+    short_first = "One. " + "two " * 11 + "three."
+    assert slides.shorten(short_first, 10) == short_first  # one word alone says too little
+    assert slides.shorten(short_first, 9) == "One."
 
 
 def test_parts_are_few_whole_and_level():

@@ -151,11 +151,12 @@ def sentences(text: str) -> list[str]:
 
 
 def shorten(text: str, most: int) -> str:
-    """The first sentences, at least six words that are not bold."""
+    """The first sentences; a few words more where there would be less than six."""
     kept = ""
     for sentence in sentences(text):
         plain = re.sub(r"\*\*.*?\*\*", "", kept).split()
-        if len(plain) > 5 and len(f"{kept} {sentence}".split()) > most:
+        words = len(f"{kept} {sentence}".split())
+        if words > most * (1 if len(plain) > 5 else 1.3) and plain:
             break
         kept = f"{kept} {sentence}".strip()
     return kept
