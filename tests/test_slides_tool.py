@@ -265,7 +265,7 @@ def test_a_text_is_cut_between_sentences():
     )
     assert slides.shorten("A b c d e f g. Two.", 8) == "A b c d e f g. Two."
     assert slides.shorten("A b c d e f g. Two.", 7) == "A b c d e f g."
-    short_first = "One. " + "two " * 11 + "three."
+    short_first = "One. " + "Two " * 11 + "three."
     assert slides.shorten(short_first, 10) == short_first  # one word alone says too little
     assert slides.shorten(short_first, 9) == "One."
 
