@@ -10,6 +10,7 @@ function beyond(slide) {
   const bottom = box.bottom - parseFloat(style.paddingBottom);
   const formulas = [...slide.querySelectorAll(".equation > div")].map((part) => {
     const [formula] = part.getElementsByTagName("mjx-math");
+    if (!formula) return 0; // MathJax says why
     return formula.getBoundingClientRect().right - part.getBoundingClientRect().right;
   });
   const boxes = [...slide.querySelectorAll(".item, .item pre > *, td, th, .back")]
@@ -33,8 +34,8 @@ function fit(slide) {
 }
 
 async function startSlides() {
-  await MathJax.startup.promise;
-  await Promise.all([...document.images].map((image) => image.decode()));
+  await MathJax.startup?.promise;
+  await Promise.allSettled([...document.images].map((image) => image.decode()));
   const reveal = document.querySelector(".reveal");
   reveal.classList.add("fitting");
   reveal.querySelectorAll("section").forEach(fit);
