@@ -89,6 +89,13 @@ def test_what_is_said_keeps_its_order(deck):
     assert re.findall("First|Second|Third", notes(made.slides[-1])) == ["First", "Second", "Third"]
 
 
+def test_a_notebook_may_be_almost_empty(tmp_path):
+    made = slides.Deck(tmp_path / "x.ipynb", slides.Book(ROOT))
+    made.read(new_notebook(cells=[md("# A title\n"), code("1"), md("## S\n\nWords.")]))
+    assert [slide.title for slide in made.slides] == ["A title"]
+    assert "Words." in notes(made.slides[0])
+
+
 def test_nothing_at_the_end_is_lost(deck):
     made = deck(md("## One\n\n- a\n\n## End\n\nLast words."))
     assert "Last words" in notes(made.slides[-1]) and made.slides[-1].title == "One"

@@ -493,8 +493,8 @@ class Deck:
             above = [empty.title for empty in waiting]
             cut = above.index(slide.above) if slide and slide.above in above else len(above)
             said = [sum(e.items, Item(notes=f"<h4>{e.title}</h4>")) for e in waiting]
-            if kept:
-                kept[-1].items[-1] += sum(said[:cut], Item())
+            if said[:cut]:
+                kept[-1].items.append(sum(said[:cut], Item()))
             if slide:
                 slide.items[:1] = [sum(said[cut:], Item()) + item for item in slide.items[:1]]
                 kept.append(slide)
@@ -530,8 +530,8 @@ def read(path: Path) -> nbformat.NotebookNode:
         notebook = nbformat.read(path, as_version=4)
     except (OSError, ValueError, AttributeError, TypeError, nbformat.ValidationError) as error:
         raise ValueError(f"{path} is not a notebook ({type(error).__name__})") from error
-    if not any(cell.cell_type == "markdown" and cell.source[:2] == "# " for cell in notebook.cells):
-        raise ValueError(f"{path} has no title: its first cell begins with '# '")
+    if not notebook.cells or notebook.cells[0].source[:2] != "# ":
+        raise ValueError(f"{path} has no title: its first cell must begin with '# '")
     return notebook
 
 

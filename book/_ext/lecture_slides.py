@@ -3,12 +3,15 @@
 import sys
 from pathlib import Path
 
+from sphinx.util import logging
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools"))
 
 import slides  # noqa: E402
 from notebooks import chapters  # noqa: E402
 
+logger = logging.getLogger(__name__)
 FOLDER = "slides"  # beside the folder of the pages
 
 
@@ -33,7 +36,11 @@ def write_slides(app, error):
     if error is not None or app.builder.format != "html":
         return
     source = Path(app.srcdir)
-    slides.write(chapters(source), Path(app.outdir, FOLDER), "../_static", source, back)
+    for path in chapters(source):
+        try:
+            slides.write([path], Path(app.outdir, FOLDER), "../_static", source, back)
+        except ValueError as problem:
+            logger.warning("no slides: %s", problem)
 
 
 def back(name: str) -> str:
