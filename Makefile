@@ -14,12 +14,14 @@ export MKL_NUM_THREADS = 1
 export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html notebooks record publish student grade pdf test install lint unit nbval strict browser colab format clean
+.PHONY: help book html slides notebooks record publish student grade pdf test install lint unit nbval strict browser \
+	colab format clean
 .NOTPARALLEL:
 
 help:
 	@echo "make book       install, execute every chapter and build the book"
 	@echo "make html       build the book from the stored outputs, without executing"
+	@echo "make slides     only the slides, which the book has too, from the stored outputs"
 	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
 	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
@@ -48,6 +50,10 @@ html: $(STAMP)
 	@echo "==> build the book"
 	$(BIN)/jupyter-book build . --quiet
 	@echo "Open $(CURDIR)/_build/html/index.html"
+
+slides: $(STAMP)
+	$(BIN)/python tools/slides.py --into _build/slides $(CHAPTERS)
+	@echo "Open a page in $(CURDIR)/_build/slides"
 
 notebooks: $(STAMP)
 	$(BIN)/python tools/notebooks.py --jobs $(JOBS) --in-place $(CHAPTERS)

@@ -1,6 +1,12 @@
-"""What several test files share: a corpus of a made-up language, and the whole family of models."""
+"""What several test files share: a made-up corpus, the whole family of models, a browser."""
 
+import functools
+import os
 import random
+import shutil
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 import torch
@@ -117,3 +123,54 @@ def _family():
 
 
 FAMILY = _family()
+
+
+# ----------------------------------------------------------------------- the site in a browser
+
+SITE = Path(__file__).resolve().parents[1] / "_build" / "strict" / "_build" / "html"
+OPTIONS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+
+def missing(what: str):
+    if os.environ.get("ATTNMT_BROWSER") == "required":
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="session")
+def address():
+    """The site, served on this machine."""
+    if not (SITE / "index.html").is_file():
+        missing("there is no built site: run `make strict` first")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium that finds no other machine's name."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    path = next((found for name in names if (found := shutil.which(name))), None)
+    if path is None:
+        missing(f"none of {', '.join(names)} is on this machine")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=OPTIONS)
+        yield browser
+        browser.close()

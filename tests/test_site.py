@@ -5,13 +5,9 @@ environment turns a missing browser from a reason to skip into a failure.
 """
 
 import functools
-import os
 import re
-import shutil
-import threading
 from collections import defaultdict
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -19,6 +15,7 @@ import pytest
 import torch
 import yaml
 from colab import repository
+from conftest import SITE
 
 from attnmt.attention import Predictive, weigh
 from attnmt.encoder import Memory
@@ -26,58 +23,14 @@ from attnmt.encoder import Memory
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[1]
-SITE = ROOT / "_build" / "strict" / "_build" / "html"
 FOUND = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
-PAGES = [name for name in FOUND if name != "index.html" and not name.startswith("_static/")]
-WRITTEN = [name for name in PAGES if name.startswith("book/")]
-OPTIONS = [
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+# the slides have tests of their own
+PAGES = [
+    name for name in FOUND if name != "index.html" and not name.startswith(("_static/", "slides/"))
 ]
+WRITTEN = [name for name in PAGES if name.startswith("book/")]
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 WEIGHT = 4_000_000  # bytes that a page may bring in all, the first time
-
-
-def missing(what: str):
-    if os.environ.get("ATTNMT_BROWSER") == "required":
-        pytest.fail(what)
-    pytest.skip(what)
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture(scope="session")
-def address():
-    """The site, served on this machine."""
-    if not PAGES:
-        missing("there is no built site: run `make strict` first")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A Chromium that finds no other machine's name."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    path = next((found for name in names if (found := shutil.which(name))), None)
-    if path is None:
-        missing(f"none of {', '.join(names)} is on this machine")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=OPTIONS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module", params=PAGES or ["none"])

@@ -1,0 +1,59 @@
+// Starts a deck: first the formulas, then every slide is made to fit, then reveal.js takes over.
+// Speaker view: key S. To print: add ?print-pdf to the address.
+window.MathJax = { options: { enableMenu: false } };
+
+// How far what stands on the slide reaches beyond its frame, in pixels.
+function beyond(slide) {
+  const box = slide.getBoundingClientRect();
+  const style = getComputedStyle(slide);
+  const right = box.right - parseFloat(style.paddingRight);
+  const bottom = box.bottom - parseFloat(style.paddingBottom);
+  const formulas = [...slide.querySelectorAll(".equation > div")].map((part) => {
+    const [formula] = part.getElementsByTagName("mjx-math");
+    if (!formula) return 0; // MathJax says why
+    return formula.getBoundingClientRect().right - part.getBoundingClientRect().right;
+  });
+  const boxes = [...slide.querySelectorAll(".item, .item pre > *, td, th, .back")]
+    .filter((part) => !part.closest("aside"))
+    .map((part) => part.getBoundingClientRect());
+  const pictures = [...slide.querySelectorAll(".picture")].map((part) => 300 - part.clientHeight);
+  return Math.max(0, ...pictures, ...formulas, ...boxes.flatMap((b) => [b.right - right, b.bottom - bottom]));
+}
+
+// The largest size that fits; beside a picture, which takes what is left, the usual one.
+function fit(slide) {
+  const picture = slide.querySelector(".picture img, .picture svg");
+  if (picture) {
+    const box = picture.viewBox?.baseVal ?? { width: picture.naturalWidth, height: picture.naturalHeight };
+    picture.parentElement.classList.toggle("tall", box.width < 1.7 * box.height);
+  }
+  for (let size = picture ? 1 : 1.25; size > 0.78; size -= 0.03) {
+    slide.style.setProperty("--fit", size.toFixed(2));
+    if (beyond(slide) <= 1) return;
+  }
+}
+
+async function startSlides() {
+  await MathJax.startup?.promise;
+  await Promise.allSettled([...document.images].map((image) => image.decode()));
+  const reveal = document.querySelector(".reveal");
+  reveal.classList.add("fitting");
+  reveal.querySelectorAll("section").forEach(fit);
+  reveal.classList.remove("fitting");
+  await Reveal.initialize({
+    width: 1280,
+    height: 720,
+    margin: 0,
+    center: false,
+    display: "flex",
+    controls: false,
+    slideNumber: "c/t",
+    hash: true,
+    transition: "none",
+    backgroundTransition: "none",
+    pdfMaxPagesPerSlide: 1,
+    defaultTiming: 60, // the speaker view compares with the times of the slides
+    plugins: [RevealNotes],
+  });
+  document.body.classList.add("ready");
+}
