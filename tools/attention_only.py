@@ -10,21 +10,18 @@ Usage: python tools/attention_only.py
 
 import hashlib
 import json
-import platform
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
-import torch
+from study import ROOT, STUDIES, open_store, save_store, versions
 
 from attnmt import fit
-from attnmt.files import write_aside
 from attnmt.runs import CORPORA, RUN, book, record
 
-ROOT = Path(__file__).resolve().parents[1]
 CHAPTER = ROOT / "book" / "09_lookup.ipynb"
-STORE = ROOT / "results" / "studies" / "attention-only.json"
+STORE = STUDIES / "attention-only.json"
 RATES = (2e-3, 4e-3)  # on the controlled corpus, seed 0
 
 
@@ -53,22 +50,17 @@ def main() -> None:
     names = execute(sources)
     make, recipes, chosen = (names[name] for name in ("attention_only", "RECIPES", "LEARNING_RATE"))
     corpora = {name: corpus() for name, corpus in CORPORA.items()}
-    store: dict[str, Any] = {
+    head: dict[str, Any] = {
         "command": "python tools/attention_only.py",
         "code": code_hash(sources),
         "corpora": {name: corpus.fingerprint for name, corpus in corpora.items()},
-        "versions": {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        "versions": versions(),
         "runs": {name: {} for name in corpora},
         "rates": {},
     }
-    if STORE.exists():
-        old = json.loads(STORE.read_text(encoding="utf-8"))
-        if any(old[key] != store[key] for key in ("code", "corpora")):
-            raise SystemExit(f"{STORE} is of other cells or corpora. Move it away to begin again.")
-        store |= {key: old[key] for key in ("runs", "rates")}
-
-    def keep() -> None:
-        write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+    store = open_store(STORE, head, "code", "runs", "rates")
+    if store["code"] != head["code"]:
+        raise SystemExit(f"{STORE} is of other cells. Move it away to begin again.")
 
     def train(name: str, seed: int) -> None:
         runs, corpus = store["runs"][name], corpora[name]
@@ -78,7 +70,7 @@ def main() -> None:
         title = f"attention-only-{name}-{seed}"
         run = record(title, model, corpus, recipes[name], seed, samples, progress=False)
         runs[str(seed)] = RUN.dump_python(run, mode="json") | {"command": store["command"]}
-        keep()
+        save_store(STORE, store)
         print(run.name, "BLEU", run.bleu.score, "AER", run.aer, flush=True)
 
     def try_rate(rate: float) -> None:
@@ -92,7 +84,7 @@ def main() -> None:
             history = fit(make(corpus, seed=0), corpus, recipe, 0, progress=False)
         measured = [round(epoch.valid_perplexity, 4) for epoch in history.epochs]
         store["rates"][str(rate)] = measured
-        keep()
+        save_store(STORE, store)
         print("learning rate", rate, measured, flush=True)
 
     for seed in book()["seeds"]:
