@@ -7,9 +7,9 @@ from pathlib import Path
 import joined
 import pdf
 import pytest
+from conftest import SITE, missing
 from joined import Entry, Unprintable, anchor, article, join
 from pypdf import PdfReader, PdfWriter
-from test_site import SITE, missing
 
 ROOT = Path(__file__).resolve().parents[1]
 EMPTY = 1_000  # bytes of what is drawn on a page that shows its number only
