@@ -45,9 +45,12 @@ def everything(edition: Path) -> str:
 
 def run(program: str) -> str:
     """Execute code in a namespace of its own; returns what it printed."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        exec(compile(program, "cells", "exec"), {"__name__": "cells"})
+    said, precision = io.StringIO(), torch.get_default_dtype()
+    try:
+        with contextlib.redirect_stdout(said):
+            exec(compile(program, "cells", "exec"), {"__name__": "cells"})
+    finally:
+        torch.set_default_dtype(precision)  # the primer computes in double precision
     return said.getvalue()
 
 
