@@ -122,6 +122,7 @@ class RunningTimes(SphinxDirective):
 # --------------------------------------------------------------------------------- claims
 
 HEADER = "| claim | source | measured here | verdict |"  # as attnmt.notebook.Claims writes it
+ORDER = "| chapter | claim | verdict | measured here | source |"  # a phone shows the first three
 
 
 def claims(notebook) -> list[list[str]]:
@@ -136,11 +137,12 @@ class AllClaims(SphinxDirective):
     """``{all-claims}``"""
 
     def run(self):
-        lines, verdicts = ["| chapter " + HEADER, "|---" * 5 + "|"], Counter()
+        lines, verdicts = [ORDER, "|---" * 5 + "|"], Counter()
         for path, title, notebook in stored_chapters(self.env):
-            for row in claims(notebook):
-                lines.append(f"| {{doc}}`{title} <{path.stem}>` | {' | '.join(row)} |")
-                verdicts[row[-1].strip("*")] += 1
+            for claim, source, measured, verdict in claims(notebook):
+                cells = f"{{doc}}`{title} <{path.stem}>`", claim, verdict, measured, source
+                lines.append(f"| {' | '.join(cells)} |")
+                verdicts[verdict.strip("*")] += 1
         counted = ", ".join(f"{verdict}: {n}" for verdict, n in verdicts.most_common())
         text = StringList([f"{verdicts.total()} claims. By verdict: {counted}.", "", *lines])
         parent = nodes.container("", classes=["all-claims"])

@@ -3,11 +3,13 @@
 - Buttons "Colab" and "Suggest edit", from the repository's address in `_config.yml`. Where there is
   none yet, they lead to the page that says how to set it.
 - Alignment figures inline, so that the titles of their cells show under the mouse.
+- Printed tables keep their columns: where they are too wide they scroll, and only sentences wrap.
 - No icons as scripts: the theme brings Font Awesome twice, as fonts (0.3 MB) and as JavaScript
   (1.5 MB). The fonts suffice.
 - No thebe (it runs code on other people's servers): its scripts name another server.
 """
 
+import re
 from html import escape
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from docutils import nodes
 
 COLAB = "https://colab.research.google.com"
 HELP = "book/publish"  # the page that says how to give the book its address
+TABLE = 100  # characters: printed lines that are longer are sentences
 
 
 def choose_buttons(app, config):
@@ -64,8 +67,18 @@ def inline_alignments(app, doctree, docname):
         path = Path(app.srcdir, image["uri"])
         svg = path.read_text(encoding="utf8") if path.suffix == ".svg" else ""
         if svg.startswith('<svg class="alignment"'):
+            width = re.search(r'\bwidth="([\d.]+)', svg)[1]  # for the style sheet, on phones
             words = f'<svg role="img" aria-label="{escape(image.get("alt", ""))}"'
+            words += f' style="--natural: {float(width):.0f}"'
             image.replace_self(nodes.raw("", svg.replace("<svg", words, 1), format="html"))
+
+
+def keep_columns(app, doctree, docname):
+    """Mark the printed outputs whose lines are short enough to be those of a table."""
+    for block in doctree.findall(nodes.literal_block):
+        lines = block.astext().splitlines()
+        if "stream" in block["classes"] and max(map(len, lines), default=0) <= TABLE:
+            block["classes"].append("columns")
 
 
 def drop_icon_scripts(app, error):
@@ -79,5 +92,6 @@ def setup(app):
     app.connect("html-page-context", add_buttons, priority=900)
     app.connect("html-page-context", drop_thebe, priority=900)
     app.connect("doctree-resolved", inline_alignments)
+    app.connect("doctree-resolved", keep_columns)
     app.connect("build-finished", drop_icon_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
