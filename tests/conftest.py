@@ -165,12 +165,12 @@ def address():
 @pytest.fixture(scope="session")
 def browser():
     """A Chromium that finds no other machine's name."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    path = next((found for name in names if (found := shutil.which(name))), None)
+    from pdf import CHROMIUM, sync_playwright  # they take their time, so only where needed
+
+    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
     if path is None:
-        missing(f"none of {', '.join(names)} is on this machine")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
+        missing(f"none of {', '.join(CHROMIUM)} is on this machine")
+    with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=OPTIONS)
         yield browser
         browser.close()

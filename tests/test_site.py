@@ -311,6 +311,19 @@ def test_the_keyboard_is_enough(fresh):
     page.wait_for_selector("#search-results li a")
 
 
+def test_on_a_phone_printed_tables_keep_their_columns_and_sentences_wrap(fresh):
+    page = fresh("book/03_learning_to_align.html", viewport=PHONE)
+    printed = """of => [...document.querySelectorAll(of)].map(pre => {
+        const style = getComputedStyle(pre), padding = 2 * parseFloat(style.paddingTop)
+        return [pre.textContent.trimEnd().split("\\n").length,
+                Math.round((pre.clientHeight - padding) / parseFloat(style.lineHeight))]})"""
+    tables = page.evaluate(printed, "div.cell_output div.stream.columns pre")
+    assert len(tables) > 5
+    assert all(lines == rows for lines, rows in tables), tables
+    sentences = page.evaluate(printed, "div.cell_output div.stream:not(.columns) pre")
+    assert sentences and all(rows > lines for lines, rows in sentences), sentences
+
+
 def test_on_a_phone_the_contents_open_and_close(fresh):
     page = fresh("book/index.html", viewport=PHONE, is_mobile=True, has_touch=True)
     seen = "document.querySelector('.bd-sidebar-primary').getBoundingClientRect().right > 0"

@@ -18,21 +18,19 @@ stores in ``results/studies/family.json``:
 - samples: sentences of our own, and what four models made of them, seed 0.
 
 Of captions only scores are stored. What the file already holds is not computed again: delete the
-file to start anew. Usage: python tools/family_study.py [FOLDER OF SAVED MODELS]
+file to start anew. Usage: python tools/family_study.py
 """
 
 import random
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
 from itertools import product
-from pathlib import Path
 
 import torch
-from study import MODELS, STUDIES, open_store, recorded, save_store, versions
+from study import STUDIES, open_store, recorded, save_store, versions
 
 from attnmt import (
     Recipe,
@@ -128,8 +126,6 @@ SAMPLES = (  # kind, source, reference: all our own
 )
 LONG = 45  # source words of one more sample, out of the corpus's long pairs
 
-folder = MODELS
-
 
 @cache
 def corpus_of(name: str) -> Corpus:
@@ -137,15 +133,10 @@ def corpus_of(name: str) -> Corpus:
     return CORPORA[name]()
 
 
-def trained(name: str) -> Translator:
-    """A recorded model."""
-    return recorded(name, folder)
-
-
 @cache
 def translated(name: str) -> list[str]:
     """The test sentences as a recorded model translates them."""
-    model, corpus = trained(name), corpus_of(name.split("-")[-2])
+    model, corpus = recorded(name), corpus_of(name.split("-")[-2])
     return texts(model, greedy(model, [pair.source for pair in corpus.test]))
 
 
@@ -162,7 +153,7 @@ def errors(links: list, pairs: list[Pair]) -> dict:
 
 def alignment(name: str) -> dict:
     """Errors of one model, both ways."""
-    model, pairs = trained(name), corpus_of("grammar").test
+    model, pairs = recorded(name), corpus_of("grammar").test
     read = alignment_error_rate(force_align(model, pairs, shift=1), pairs)
     return errors(force_align(model, pairs), pairs) | {"aer_of_read": read}
 
@@ -291,7 +282,7 @@ def looks() -> dict:
     pair = max((p for p in corpus_of("grammar").test if len(p.source) <= 14), key=jump)
     weights = {}
     for system in LOOKS:
-        model = trained(f"{system}-grammar-0")
+        model = recorded(f"{system}-grammar-0")
         batch = make_batch([pair], model.source_vocabulary, model.target_vocabulary)
         with evaluating(model):
             _, align = model(batch)  # (1, T, S), </s> in the last of T
@@ -313,7 +304,7 @@ def samples() -> list[dict]:
     for one, words in zip(told, sentences, strict=True):
         one["unknown"] = [word for word in words if word not in corpus.source_vocabulary]
     for system in SPEAKERS:
-        model = trained(f"{system}-grammar-0")
+        model = recorded(f"{system}-grammar-0")
         found = greedy(model, sentences)
         copied = replace_unknown(found, sentences) if model.attends else found
         both = zip(texts(model, found), texts(model, copied), strict=True)
@@ -340,7 +331,7 @@ def plan() -> list[tuple]:
     for system, corpus, seed in product(TRAINED, CORPORA, SEEDS):
         name = f"{system}-{corpus}-{seed}"
         todo.append(
-            ("known words", name, lambda n=name, c=corpus: known_words(trained(n), corpus_of(c)))
+            ("known words", name, lambda n=name, c=corpus: known_words(recorded(n), corpus_of(c)))
         )
     for name in of_grammar:
         todo.append(("negations", name, negations, name))
@@ -356,9 +347,7 @@ def plan() -> list[tuple]:
 
 def main() -> None:
     """Fill the store."""
-    global folder
     torch.set_num_threads(1)
-    folder = Path(sys.argv[1]) if sys.argv[1:] else MODELS
     head = {
         "command": "python tools/family_study.py",
         "corpora": {name: corpus_of(name).fingerprint for name in CORPORA},

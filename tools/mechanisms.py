@@ -45,6 +45,7 @@ class Splitter:
         self.current: Exercise | None = None  # the last exercise that began
         self.inside = ""  # the label of the solution that is open
         self.fence = ""  # the colons that end the directive that is open
+        self.closes = False  # whether the solution ends with it
 
     def fail(self, what: str):
         raise Misplaced(f"{self.chapter}: {what}")

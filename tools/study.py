@@ -47,9 +47,9 @@ def save_store(path: Path, store: dict) -> None:
     write_aside(path, json.dumps(store, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
-def recorded(name: str, models: Path = MODELS) -> Translator:
+def recorded(name: str) -> Translator:
     """The model of a recorded run, trained again where it was not kept."""
-    path = models / f"{name}.safetensors"
+    path = MODELS / f"{name}.safetensors"
     if not path.exists():
-        make(name, models, progress=False)
+        make(name, MODELS, progress=False)
     return Translator.load(path)

@@ -5,15 +5,13 @@ the controlled corpus, for other D. Of each, and of the recorded runs (local-m, 
 global model that has no window), it measures what chapter 5 compares: BLEU, perplexity, alignment
 error in all and by word class, and how the windows lie over the gold links. The figures go to
 ``results/studies/windows.json``. It can be stopped and started again: what is stored is not
-trained again. Usage: python tools/window_study.py [FOLDER OF SAVED MODELS]
+trained again. Usage: python tools/window_study.py
 """
 
-import sys
 from itertools import product
-from pathlib import Path
 
 import torch
-from study import MODELS, STUDIES, open_store, recorded, save_store, versions
+from study import STUDIES, open_store, recorded, save_store, versions
 
 from attnmt import (
     alignment_error_rate,
@@ -97,15 +95,14 @@ def measure(model: Translator, corpus: Corpus) -> dict:
     }
 
 
-def saved(name: str, models: Path) -> tuple[Translator, float]:
+def saved(name: str) -> tuple[Translator, float]:
     """The model of a recorded run, and its training time."""
-    return recorded(name, models), load_run(name).history.cpu_seconds
+    return recorded(name), load_run(name).history.cpu_seconds
 
 
 def main() -> None:
     """Fill the store."""
     torch.set_num_threads(1)
-    models = Path(sys.argv[1]) if sys.argv[1:] else MODELS
     corpus, recipe = grammar_corpus(), Recipe(**book()["corpora"]["grammar"]["recipe"])
     head = {
         "command": "python tools/window_study.py",
@@ -132,7 +129,7 @@ def main() -> None:
 
     for seed, (window, system) in product(book()["seeds"], RECORDED.items()):
         D = None if window == "global" else 10
-        add(window, D, seed, lambda w=system, s=seed: saved(f"{w}-grammar-{s}", models))
+        add(window, D, seed, lambda w=system, s=seed: saved(f"{w}-grammar-{s}"))
     for seed, D, window in product(SEEDS, WIDTHS, ("local-m", "local-p")):
         add(window, D, seed, lambda w=window, d=D, s=seed: train(w, d, s))
 
