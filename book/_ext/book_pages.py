@@ -17,7 +17,7 @@ from docutils import nodes
 
 COLAB = "https://colab.research.google.com"
 HELP = "book/publish"  # the page that says how to give the book its address
-TABLE = 100  # characters: printed lines that are longer are sentences
+COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
 
 
 def choose_buttons(app, config):
@@ -74,10 +74,11 @@ def inline_alignments(app, doctree, docname):
 
 
 def keep_columns(app, doctree, docname):
-    """Mark the printed outputs whose lines are short enough to be those of a table."""
+    """Mark the printed outputs that are tables: columns in at least half of their lines."""
     for block in doctree.findall(nodes.literal_block):
-        lines = block.astext().splitlines()
-        if "stream" in block["classes"] and max(map(len, lines), default=0) <= TABLE:
+        lines = [line for line in block.astext().splitlines() if line.strip()]
+        tabular = sum(bool(COLUMNS.search(line)) for line in lines)
+        if "stream" in block["classes"] and 2 * tabular >= len(lines):
             block["classes"].append("columns")
 
 
