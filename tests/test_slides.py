@@ -6,9 +6,10 @@ They are those of the strict build. The unit tests of the tool are in `test_slid
 import re
 from itertools import pairwise
 
+import nbformat
 import pytest
 from conftest import SITE
-from notebooks import chapters
+from notebooks import ROOT, chapters
 
 pytestmark = pytest.mark.browser
 
@@ -42,9 +43,9 @@ SEEN = """() => {
     ]);
     return {
         lines, pictures,
-        all: boxes(".item, header, img, svg, td, mjx-math, .back"),
+        all: boxes(".item, header, img, svg, td, mjx-math, .back, .signature"),
         items: boxes(":scope > .item"),
-        column: boxes(":scope > .item, :scope > header, :scope > .back"),
+        column: boxes(":scope > .item, :scope > header, :scope > .back, :scope > .signature"),
         equations: boxes(".equation mjx-math, .equation .number"),
     };
 }"""
@@ -162,7 +163,23 @@ def test_notes_tell_the_minutes(deck):
 def test_equations_have_the_numbers_of_the_page(deck):
     shown = deck.locator(".equation .number").all_text_contents()
     page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
-    assert shown == re.findall(r'class="eqno">(\(\d+\))', page)
+    assert shown == re.findall(r'class="eqno">(\([\d.]+\))', page)
+
+
+def test_the_title_says_which_chapter_it_is(deck):
+    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    number = re.search(r'<h1><span class="section-number">(\d+)\. ', page)
+    title = deck.locator("section.level1 .above").all_text_contents()[:1]
+    assert title == ([f"Chapter {number[1]}"] if number else [])
+
+
+def test_scores_have_their_signature(deck):
+    """As the chapter prints them; a chapter that prints none has none."""
+    shown = set(deck.locator(".signature").all_text_contents())
+    notebook = nbformat.read(ROOT / "book" / f"{deck.name}.ipynb", as_version=4)
+    printed = [o.get("text", "") for cell in notebook.cells for o in cell.get("outputs", [])]
+    signatures = {line for text in printed for line in text.splitlines() if "nrefs:" in line}
+    assert shown <= signatures and bool(shown) == bool(signatures)
 
 
 def test_the_page_and_the_slides_lead_to_each_other(deck):

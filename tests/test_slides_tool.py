@@ -121,9 +121,28 @@ def test_aligned_equations_stay_as_they_are(deck):
     assert tex.replace("&", "&amp;") in shown(made.slides[-1])
 
 
-def test_equations_are_numbered_through_the_book(deck):
+def test_equations_are_numbered_by_chapter(deck):
     numbers = deck().book.equations
-    assert list(numbers.values()) == list(range(1, len(numbers) + 1))
+    third = [number for number in numbers.values() if number.startswith("3.")]
+    assert third == [f"3.{n}" for n in range(1, len(third) + 1)] and "3.1" in third
+    assert numbers["eq-attention"] in third and len(set(numbers.values())) == len(numbers)
+
+
+SIGNED = "nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:2.6.0"
+
+
+def test_a_score_has_the_signature_that_was_printed_last(deck):
+    table = "## {}\n\n| system | BLEU |\n|---|---|\n| a | 1.0 |"
+    made = deck(
+        md(table.format("Toy")),
+        md("## S\n\n- a"),
+        code("f()", printed(f"BLEU 1\nBLEU 2\n{SIGNED}")),
+        md(table.format("T")),
+        md(table.format("U").replace("BLEU", "AER")),
+    )
+    signatures = {slide.title: slide.signature for slide in made.slides[1:]}
+    assert signatures == {"Toy": "", "S": SIGNED, "T": SIGNED, "U": ""}
+    assert SIGNED not in shown(made.slides[2])  # it is no output to look at, but stands below
 
 
 def test_a_list_that_is_whole_on_the_slide_is_not_repeated_in_the_notes(deck):

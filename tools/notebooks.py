@@ -63,6 +63,14 @@ def chapters(root: Path = ROOT) -> list[Path]:
     return found
 
 
+def chapter_numbers(root: Path = ROOT) -> dict[str, int]:
+    """The numbers that the site gives to chapters, by their file's name without its ending."""
+    parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8")).get("parts", [])
+    numbered = [part for part in parts if part.get("numbered")]
+    names = [Path(chapter["file"]).name for part in numbered for chapter in part["chapters"]]
+    return {name: number for number, name in enumerate(names, 1)}
+
+
 def code_hash(notebook: nbformat.NotebookNode) -> str:
     """SHA-256 of the sources of the code cells; the one for Colab, which runs only there, aside."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]

@@ -6,7 +6,8 @@
 A heading opens a slide. On the slide go what the last row can read: sentences with bold words,
 displayed equations, figures, lists (an item that is long is cut to its first sentences), short
 tables, short source code without its docstrings, functions called ..._by_hand, short printed
-outputs with the sentence that follows them, and the titles of the exercises.
+outputs with the sentence that follows them, and the titles of the exercises. Where scores are seen,
+their signature stands below.
 All other prose becomes the speaker notes of its slide, with the minutes that it takes.
 
 Where the rule chooses badly, a cell's `slideshow.slide_type` (Jupyter's own metadata) overrides it:
@@ -41,11 +42,12 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
-from notebooks import ROOT, chapters
+from notebooks import ROOT, chapter_numbers, chapters
 from pybtex.database import parse_file
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
 ROOM = 600  # pixels of a slide's 720 that are below its title
 LINE, LETTERS = 42, 74  # of plain text: the height of a line, and the letters in it
 CODE_LINES, OUTPUT_LINES, COLUMNS = 18, 12, 84  # what is legible from the last row
@@ -78,11 +80,19 @@ class Book:
         return found
 
     @cached_property
-    def equations(self) -> dict[str, int]:
-        """The numbers that Sphinx gives to the equations with a label, through the whole book."""
-        texts = (path.read_text(encoding="utf8") for path in chapters(self.root))
-        labels = [label for text in texts for label in re.findall(r"\$\$ ?\(([\w-]+)\)", text)]
-        return {label: number for number, label in enumerate(labels, 1)}
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the chapters that have one."""
+        return chapter_numbers(self.root)
+
+    @cached_property
+    def equations(self) -> dict[str, str]:
+        """The numbers that Sphinx gives to the equations with a label: 3.2 in chapter 3."""
+        found = {}
+        for path in chapters(self.root):
+            labels = re.findall(r"\$\$ ?\(([\w-]+)\)", path.read_text(encoding="utf8"))
+            chapter = f"{self.numbers[path.stem]}." if path.stem in self.numbers else ""
+            found |= {label: f"{chapter}{number}" for number, label in enumerate(labels, 1)}
+        return found
 
     def title(self, name: str) -> str:
         page = self.root / "book" / f"{Path(name).name}.md"
@@ -202,6 +212,7 @@ class Item:
     height: float = 0  # about, in pixels
     seconds: float = 0
     notes: str = ""
+    signatures: str = ""  # of sacreBLEU, a line each
     first: bool = False  # of a new slide
 
     def __add__(self, other: Item) -> Item:
@@ -217,6 +228,11 @@ class Slide:
     level: int
     above: str = ""  # the heading over this one
     items: list[Item] = field(default_factory=list)
+    signature: str = ""  # of the BLEU on it
+
+    @property
+    def shown(self) -> str:
+        return "".join(item.html for item in self.items)
 
     @property
     def minutes(self) -> float:
@@ -447,7 +463,10 @@ class Deck:
         shown = kind in ("slide", "subslide", "fragment")
         self.code(cell.source if shown else by_hand(cell.source))
         text = "".join(output.get("text", "") for output in cell.outputs).strip("\n")
-        lines = [line for line in text.splitlines() if not line.startswith("nrefs:")]  # BLEU's
+        signed = [line for line in text.splitlines() if line.startswith(SIGNATURE)]
+        if signed:
+            self.slides[-1].items.append(Item(signatures=signed[0] + "\n"))
+        lines = [line for line in text.splitlines() if not line.startswith(SIGNATURE)]
         wide = max(map(len, lines), default=0)
         if lines and (kind or (1 < len(lines) <= OUTPUT_LINES and wide <= COLUMNS)):
             html = f"<pre><code>{escape(chr(10).join(lines))}</code></pre>"
@@ -481,6 +500,19 @@ class Deck:
         self.settle()
         self.merge()
         self.slides = [page for slide in self.slides for page in slide.pages()]
+        self.sign()
+
+    def sign(self) -> None:
+        """Where scores are seen, the signature that the chapter printed beside them, or last."""
+        last = ""
+        for slide in self.slides:
+            here = "".join(item.signatures for item in slide.items).splitlines()
+            last = here[0] if here else last
+            if (
+                re.search('class="item (picture|table|output)', slide.shown)
+                and "BLEU" in slide.shown
+            ):
+                slide.signature = last
 
     def merge(self) -> None:
         """A heading with nothing to show: what is said goes to the next one below it, or back."""
@@ -543,15 +575,17 @@ def page(deck: Deck, static: str, back: str = "") -> str:
     """The deck as a page; `static` is the way to scripts and styles, `back` to the chapter."""
     sections = []
     for number, slide in enumerate(deck.slides):
-        head = f'<p class="above">{slide.above}</p>' if slide.above else ""
+        chapter = deck.book.numbers.get(deck.path.stem) if number == 0 else None
+        above = f"Chapter {chapter}" if chapter else slide.above
+        head = f'<p class="above">{above}</p>' if above else ""
+        foot = f'<p class="signature"><code>{slide.signature}</code></p>' if slide.signature else ""
         tag = "h1" if number == 0 else "h2"
-        shown = "".join(item.html for item in slide.items)
         notes = [f"<p><b>{spoken(slide.minutes)}</b></p>", *(item.notes for item in slide.items)]
         if number == 0:
             notes.insert(1, f"<p>{summary(deck)}</p>")
         sections.append(
             f'<section class="level{slide.level}" data-timing="{round(slide.minutes * 60)}">'
-            f"<header>{head}<{tag}>{slide.title}</{tag}></header>{shown}"
+            f"<header>{head}<{tag}>{slide.title}</{tag}></header>{slide.shown}{foot}"
             f'<aside class="notes">{"".join(notes)}</aside></section>'
         )
     if back:

@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools"))
 
-from notebooks import chapters  # noqa: E402
+from notebooks import chapter_numbers, chapters  # noqa: E402
 
 # ------------------------------------------------------------------------------ exercises
 
@@ -72,7 +72,9 @@ def fill_exercise_index(app, doctree, page):
                 if exercise["docname"] == where and exercise["type"].startswith("exercise")
             ]
             if items:
-                filled.append(nodes.rubric("", app.env.titles[where].astext()))
+                number = app.env.toc_secnumbers.get(where, {}).get("")
+                title = app.env.titles[where].astext()
+                filled.append(nodes.rubric("", f"{number[0]}. {title}" if number else title))
                 filled.append(nodes.bullet_list("", *items))
         place.replace_self(filled)
         # a title may hold a formula: let the page load MathJax
@@ -96,12 +98,15 @@ def note_page(app, doctree):
 
 
 def stored_chapters(env):
-    """Of each notebook of the book: its file, its title, and the notebook itself."""
+    """Of each notebook of the book: its file, its number and title, and the notebook itself."""
+    numbers = chapter_numbers(Path(env.srcdir))
     for path in chapters(Path(env.srcdir)):
         env.note_dependency(str(path))
         notebook = nbformat.read(path, as_version=4)
         first = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
-        yield path, first.source.splitlines()[0].lstrip("# "), notebook
+        title = first.source.splitlines()[0].lstrip("# ")
+        number = numbers.get(path.stem)
+        yield path, f"{number}. {title}" if number else title, notebook
 
 
 # -------------------------------------------------------------------------- running times

@@ -3,6 +3,7 @@
 - Buttons "Colab" and "Suggest edit", from the repository's address in `_config.yml`. Where there is
   none yet, they lead to the page that says how to set it.
 - Alignment figures inline, so that the titles of their cells show under the mouse.
+- The package's page does not list the fields of named tuples once more: their class tells of them.
 - Printed tables keep their columns: where they are too wide they scroll, and only sentences wrap.
 - No icons as scripts: the theme brings Font Awesome twice, as fonts (0.3 MB) and as JavaScript
   (1.5 MB). The fonts suffice.
@@ -82,6 +83,11 @@ def keep_columns(app, doctree, docname):
             block["classes"].append("columns")
 
 
+def skip_tuple_fields(app, what, name, member, skip, options):
+    """Python says of such a field no more than "Alias for field number 0"."""
+    return True if type(member).__name__ == "_tuplegetter" else None
+
+
 def drop_icon_scripts(app, error):
     """Leave an empty file where the theme's pages look for the icons' JavaScript."""
     for path in Path(app.outdir).glob("_static/vendor/fontawesome/*/js/all.min.js"):
@@ -94,5 +100,6 @@ def setup(app):
     app.connect("html-page-context", drop_thebe, priority=900)
     app.connect("doctree-resolved", inline_alignments)
     app.connect("doctree-resolved", keep_columns)
+    app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("build-finished", drop_icon_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
