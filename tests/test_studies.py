@@ -1,9 +1,11 @@
 """results/studies: what chapter 8 reads agrees with the recorded runs and with the corpora."""
 
 import json
+import math
 import re
 
 import pytest
+from family_study import not_back
 
 from attnmt.runs import book, load_run, names, results_folder
 
@@ -31,6 +33,24 @@ def test_alignment_error_is_that_of_the_run(name):
     assert record["aer"] == pytest.approx(load_run(name).aer, abs=5e-4)
     assert min(record["by_class"].values()) <= record["aer"] <= max(record["by_class"].values())
     assert 0 <= record["aer_of_read"] <= 1
+
+
+def test_the_shape_of_every_model_that_attends_is_told():
+    assert set(PARTS["shape"]) == {*ATTEND, "gold"}
+    longest = max(bucket.longest for bucket in load_run(ATTEND[0]).by_length)
+    for name in ATTEND:
+        shape = PARTS["shape"][name]
+        assert 0 <= shape["entropy"] <= math.log2(longest + 1)
+        assert 0.5 <= shape["not_back"] <= 1
+    # what sees only positions hardly steps back; gold links do, where the word order differs
+    location = [PARTS["shape"][f"luong-location-grammar-{seed}"]["not_back"] for seed in SEEDS]
+    assert PARTS["shape"]["gold"]["not_back"] < min(location)
+
+
+def test_steps_back_are_counted_between_linked_words():
+    # target words 0 1 3 look at 2 0 1; word 3 also at 4; word 2 at nothing
+    assert not_back([{(2, 0), (0, 1), (1, 3), (4, 3)}]) == 1 / 2
+    assert not_back([{(0, 0), (0, 1)}, {(3, 0), (1, 1), (0, 2)}]) == 1 / 3
 
 
 def test_yardsticks_are_in_order():

@@ -6,8 +6,10 @@ stores in ``results/studies/family.json``:
 - alignment: for each model of the controlled corpus that attends, alignment error under forced
   decoding, by word class, and both ways of Luong et al. 2015, footnote 14: the weights a_t given to
   the word that is predicted (``aer``) and to the word just read (``aer_of_read``).
-- yardsticks: the same of the diagonal, and of IBM Model 1 (Brown et al. 1993) by NLTK, trained on
+- yardsticks: alignment error of the diagonal, and of IBM Model 1 (Brown et al. 1993) by NLTK, of
   the same training pairs. It links a target word with its most probable source word, or with none.
+- shape: of the same models, how sharp their weights are, and how seldom they step back; of the sure
+  gold links, how seldom they do.
 - short: RNNencdec and RNNsearch trained on pairs of at most ``SHORT`` source words, as Bahdanau et
   al. 2015 did with 30 and 50; and on as many pairs of any length, since there are fewer short ones.
 - known words: BLEU on pairs without unknown words, ``<unk>`` forbidden (their column "No UNK").
@@ -21,13 +23,14 @@ Of captions only scores are stored. What the file already holds is not computed 
 file to start anew. Usage: python tools/family_study.py
 """
 
+import math
 import random
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
-from itertools import product
+from itertools import pairwise, product
 
 import torch
 from study import STUDIES, open_store, recorded, save_store, versions
@@ -156,6 +159,43 @@ def alignment(name: str) -> dict:
     model, pairs = recorded(name), corpus_of("grammar").test
     read = alignment_error_rate(force_align(model, pairs, shift=1), pairs)
     return errors(force_align(model, pairs), pairs) | {"aer_of_read": read}
+
+
+def shape(name: str) -> dict:
+    """How the weights of one model lie: how sharp, and how often they step back.
+
+    ``entropy`` is the mean over all target words, in bits; where weights do not sum to one they
+    are made to. ``not_back`` is the share of steps from one target word to the next in which the
+    source word of the largest weight does not lie further left.
+    """
+    model, pairs = recorded(name), corpus_of("grammar").test
+    entropies: list[float] = []
+    with evaluating(model):
+        for start in range(0, len(pairs), 50):
+            some = pairs[start : start + 50]
+            batch = make_batch(some, model.source_vocabulary, model.target_vocabulary)
+            _, align = model(batch)  # (B, T, S), </s> in the last of T
+            share = align / align.sum(dim=-1, keepdim=True)
+            entropy = torch.special.entr(share).sum(dim=-1) / math.log(2)
+            for row, pair in zip(entropy.tolist(), some, strict=True):
+                entropies += row[: len(pair.target)]
+    links = force_align(model, pairs)
+    return {"entropy": sum(entropies) / len(entropies), "not_back": not_back(links)}
+
+
+def not_back(links: list) -> float:
+    """The share of steps from a linked target word to the next that do not lead to the left."""
+    steps = []
+    for of_pair in links:
+        first = {t: s for s, t in sorted(of_pair, reverse=True)}  # the leftmost of several
+        ordered = [s for _, s in sorted(first.items())]
+        steps += [here <= after for here, after in pairwise(ordered)]
+    return sum(steps) / len(steps)
+
+
+def gold_shape() -> dict:
+    """The same of the sure links."""
+    return {"not_back": not_back([pair.sure for pair in corpus_of("grammar").test])}
 
 
 def diagonal() -> dict:
@@ -323,10 +363,12 @@ def plan() -> list[tuple]:
         ("yardsticks", "diagonal", diagonal),
         ("yardsticks", "best possible", best_possible),
         ("yardsticks", "IBM Model 1", ibm_model_1),
+        ("shape", "gold", gold_shape),
     ]
     for name in of_grammar:
         if name.rsplit("-", 2)[0] not in WITHOUT:
             todo.append(("alignment", name, alignment, name))
+            todo.append(("shape", name, shape, name))
     todo += [("looks", "one test pair", looks), ("samples", "our own", samples)]
     for system, corpus, seed in product(TRAINED, CORPORA, SEEDS):
         name = f"{system}-{corpus}-{seed}"
