@@ -1,15 +1,13 @@
 """What attention costs against source length: global, local by masking, local by its window alone.
 
-Each case runs in a process of its own, so that its peak memory is its own, too. Time is the median
-CPU time of one call, and of several rounds the fastest: other work on the machine can only slow a
-call down. Memory is what the process grew by beyond what the same call needs for a short
-sentence; so annotations, queries and what libraries load do not count, but what a call keeps for
-the gradient does. Chapter 5 reads the figures from ``results/studies/local-cost.json``.
+Each case runs in a process of its own, so that it finds nothing of the cases before. Time is the
+median CPU time of one call, and of several rounds the fastest: other work on the machine can only
+slow a call down. Chapter 5 reads the figures from ``results/studies/local-cost.json``; what a call
+keeps in memory for its gradient, the chapter counts itself.
 Usage: python tools/local_cost.py
 """
 
 import multiprocessing
-import resource
 import statistics
 import time
 from collections.abc import Callable
@@ -34,13 +32,8 @@ ROUNDS = 3  # through all cases; they are minutes apart
 MOST_NUMBERS = 3e8  # of (B, T, S, hidden) in an additive score: larger ones are left out
 
 
-def megabytes() -> float:
-    """The most memory that this process ever had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def measure(score: str, use: str, kind: str, length: int) -> dict:
-    """CPU-milliseconds of one call, and megabytes that it added."""
+    """CPU-milliseconds of one call."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     step = use == USES[0]
@@ -67,14 +60,13 @@ def measure(score: str, use: str, kind: str, length: int) -> dict:
 
     case(LENGTHS[0])()  # loads what has to be loaded once
     call = case(length)
-    before, times, began = megabytes(), [], time.process_time()
+    times, began = [], time.process_time()
     call()  # the first call warms up
     while len(times) < 3 or time.process_time() - began < 0.5:
         start = time.process_time()
         call()
         times.append(time.process_time() - start)
-    milliseconds = statistics.median(times) * 1_000
-    return {"milliseconds": round(milliseconds, 3), "megabytes": round(megabytes() - before, 1)}
+    return {"milliseconds": round(statistics.median(times) * 1_000, 3)}
 
 
 def main() -> None:
