@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -192,6 +193,41 @@ def test_a_wrong_answer_fails(mechanism):
 # --- what learners hand in
 
 
+CHEATS = [
+    "check = lambda f: print('correct')",
+    "if True:\n    def check(function):\n        print('correct')",
+    "assert_close = print",  # the check calls it
+]
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_another_check_does_not_help(cheat):
+    mechanism = next(one for one in MECHANISMS if one.label == "ex-primer-write")
+    wrong = f"def {mechanism.name}(*given):\n    return given[1], given[2]"
+    notebook = new_notebook(cells=[new_code_cell(f"{wrong}\n\n{cheat}")])
+    written = grade.answer(notebook, mechanism.name)
+    with pytest.raises(AssertionError, match="the cells differ"):
+        run(mechanism.program(written))
+
+
+def test_an_answer_may_hold_magics():
+    notebook = new_notebook(
+        cells=[new_code_cell("%%time\n%matplotlib inline\ndef f():\n    return 1")]
+    )
+    assert "%" not in grade.answer(notebook, "f")
+
+
+def test_the_first_complaint_is_told():
+    """Of an error that another one led to, and whose message has lines like errors."""
+    code = (
+        "try:\n    1 / 0\nexcept ZeroDivisionError:\n"
+        "    raise AssertionError('Not close!\\n\\nGreatest relative difference: 2 at (0,)')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert grade.complaint(done.stderr) == "AssertionError: Not close!"
+    assert grade.complaint("UserWarning: it is late\n") == ""
+
+
 @pytest.mark.slow
 def test_grading_tells_right_from_wrong_and_missing(tmp_path):
     mechanism = next(one for one in MECHANISMS if one.label == "ex-primer-write")
@@ -227,9 +263,9 @@ def test_names_that_a_cell_defines_and_needs():
     source = (
         "import a.b\nfrom c import d as e\n%time f(1)\n"
         "def g(x):\n    y = x + z\n    return [h for h in y if e]\n"
-        "i = {j for k in l if (j := len(k))}\nfor m in n:\n    print(m)\n"
+        "i = {j for k in l if (j := len(k))}\nfor m in n:\n    print({o: p for o, p in q[m]})\n"
     )
-    assert names(source) == ({"a", "e", "g", "i", "j", "m"}, {"z", "l", "n"})
+    assert names(source) == ({"a", "e", "g", "i", "j", "m"}, {"z", "l", "n", "q"})
 
 
 # --- what is wrong is said

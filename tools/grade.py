@@ -4,9 +4,10 @@
     python tools/grade.py FOLDER --csv       the same table for a spreadsheet
 
 Of a learner's notebook only the cell that defines the mechanism is used. The check and the cells
-that it needs come from the book, so changes to them do not help. Each answer runs as a process of
-its own with a time limit, but it is other people's code on your machine: read it, or use a machine
-that holds nothing else.
+that it needs come from the book and have names of their own, so changes to them do not help. Each
+answer runs as a process of its own with a time limit, but that is no wall: it is other people's
+code on your machine, and code that wants to deceive can change PyTorch itself. Read it, or use a
+machine that holds nothing else.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import sys
 from pathlib import Path
 
 import nbformat
-from mechanisms import Mechanism, mechanisms, names
+from mechanisms import Mechanism, mechanisms, names, parse
 from notebooks import chapters
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +38,7 @@ def answer(notebook: nbformat.NotebookNode, name: str) -> str | None:
             if f"def {name}(" in source or f"class {name}" in source:
                 return source  # the error is the learner's: it is reported when the cell runs
             continue
-        tree = ast.parse(source)
+        tree = parse(source)
         tree.body = [node for node in tree.body if not is_check(node)]
         return ast.unparse(tree)
     return None
@@ -65,14 +66,17 @@ def verdict(mechanism: Mechanism, written: str, seconds: int = SECONDS) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"not done after {seconds} seconds"
-    if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        errors = [line for line in said if line[0].isalpha() and ":" in line]
-        return (errors or said or ["it ended without a word"])[-1]
     said = done.stdout.splitlines()
-    if not said or said[-1] != end:
-        return "it ended before its check"
+    if done.returncode or not said or said[-1] != end:
+        return complaint(done.stderr) or "it ended before its check"
     return said[-2] if len(said) > 1 else "it printed nothing"
+
+
+def complaint(stderr: str) -> str:
+    """The first line of the error's message: it follows the last frame of the traceback."""
+    _, found, traceback = stderr.rpartition("Traceback (most recent call last):\n")
+    lines = [line for line in traceback.splitlines() if found and line[:1] not in ("", " ")]
+    return lines[0] if lines else ""
 
 
 def grade(folder: Path, root: Path = ROOT) -> list[tuple[str, str, str]]:

@@ -138,10 +138,29 @@ def blank(source: str, label: str = "") -> str:
     return "\n".join(lines)
 
 
+def parse(source: str) -> ast.Module:
+    """A cell's code, with `pass` in place of IPython's magics."""
+    return ast.parse(re.sub(r"^(\s*)[%!]+\w.*", r"\1pass", source, flags=re.MULTILINE))
+
+
+class Generators(ast.NodeTransformer):
+    """Comprehensions as generators: since Python 3.12 only these have a symbol table of their own."""
+
+    def visit_ListComp(self, node):
+        self.generic_visit(node)
+        return ast.GeneratorExp(node.elt, node.generators)
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node):
+        pair = ast.Tuple([node.key, node.value], ast.Load())
+        return self.visit_ListComp(ast.ListComp(pair, node.generators))
+
+
 def names(source: str) -> tuple[set[str], set[str]]:
     """The names that a cell defines, and those that it needs from cells before it."""
-    python = re.sub(r"^(\s*)[%!]\w.*", r"\1pass", source, flags=re.MULTILINE)
-    top = symtable.symtable(python, "cell", "exec")
+    tree = Generators().visit(parse(source))
+    top = symtable.symtable(ast.unparse(tree), "cell", "exec")
     symbols = top.get_symbols()
     defined = {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
     used = {s.get_name() for s in symbols if s.is_referenced()}
@@ -168,9 +187,19 @@ class Mechanism:
     lacking: set[str]  # names that no cell before it defines
 
     def program(self, answer: str) -> str:
-        """Code that checks an answer; it prints "correct" at the end if it passes."""
-        left_blank = without_call(blank(self.cell, self.label))
-        return "\n\n".join([*self.context, left_blank, answer, last_call(self.cell)])
+        """Code that checks an answer; it prints "correct" at the end if it passes.
+
+        The answer has global names of its own: whatever it defines, the check does not see it.
+        """
+        book = "\n\n".join([*self.context, without_call(blank(self.cell, self.label))])
+        given = last_call(self.cell).removeprefix("check(").removesuffix(")")
+        return f"""\
+book = {{"__name__": "__main__"}}
+exec({book!r}, book)
+theirs = book.copy()
+exec({answer!r}, theirs)
+book["check"](eval({given!r}, theirs))
+"""
 
     def filled_in(self) -> str:
         """The answer that the solution is: its cell, and the learner's name for it."""
