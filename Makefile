@@ -6,6 +6,7 @@ CHAPTERS ?=
 
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
+CHECKS = $(if $(wildcard tests),lint unit nbval strict browser colab,strict)
 
 # One thread a process: two chapters run at a time, and the numbers stay the same on any machine.
 export OMP_NUM_THREADS = 1
@@ -14,7 +15,7 @@ export MKL_NUM_THREADS = 1
 export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html slides notebooks record publish student grade pdf test install lint unit nbval strict browser \
+.PHONY: help book html slides notebooks record publish student grade pdf test whole install lint unit nbval strict browser \
 	colab format clean
 .NOTPARALLEL:
 
@@ -29,9 +30,7 @@ help:
 	@echo "make student    write the student edition, without solutions, into _build/student"
 	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"
 	@echo "make pdf        print the whole book to _build/pdf, with Chromium or Chrome"
-	@echo "make test       install, check the style, run the unit tests and the notebooks, build strictly,"
-	@echo "                look at the pages in a browser, run a chapter as Colab would"
-	@echo "                (its parts: make lint, unit, nbval, strict, browser, colab)"
+	@echo "make test       install, and check everything: make $(CHECKS)"
 	@echo "make colab      run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)"
 	@echo "make format     let ruff format the code and mend what it can"
 	@echo "make clean      remove what was built; the environment in $(VENV) stays"
@@ -63,12 +62,12 @@ record: $(STAMP)
 
 publish: $(STAMP)
 	@test -n "$(REPOSITORY)" || { echo "Which one? make publish REPOSITORY=https://github.com/someone/somewhere"; exit 1; }
-	$(BIN)/python tools/publish.py $(REPOSITORY) $(if $(BRANCH),--branch $(BRANCH))
+	$(BIN)/python tools/publish.py "$(REPOSITORY)" --branch "$(BRANCH)"
 
-student: $(STAMP)
+student: whole $(STAMP)
 	$(BIN)/python tools/student.py
 
-grade: $(STAMP)
+grade: whole $(STAMP)
 	@test -n "$(ANSWERS)" || { echo "Whose? make grade ANSWERS=folder"; exit 1; }
 	$(BIN)/python tools/grade.py "$(ANSWERS)"
 
@@ -76,15 +75,19 @@ pdf: html
 	@echo "==> print the book"
 	$(BIN)/python tools/pdf.py
 
-test: lint unit nbval strict browser colab
+test: $(CHECKS)
 	@echo "All passed."
 
-lint: $(STAMP)
+# Before what the student edition lacks.
+whole:
+	@test -d tests || { echo "The student edition has no solutions and no tests. Its check is: make strict"; exit 1; }
+
+lint: whole $(STAMP)
 	@echo "==> style"
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-unit: $(STAMP)
+unit: whole $(STAMP)
 	@echo "==> unit tests"
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -m "not browser" tests
 
@@ -98,7 +101,7 @@ strict: $(STAMP)
 	rm -rf _build/strict
 	$(BIN)/jupyter-book build . --path-output _build/strict -W --keep-going -n --quiet
 
-browser: $(STAMP)
+browser: whole $(STAMP)
 	@echo "==> browser"
 	$(BIN)/python -m pytest -n $(JOBS) -m browser tests
 

@@ -81,6 +81,14 @@ def test_contents_follow_the_parts_and_solutions_the_exercises(site):
     assert f'<article class="bd-article" id="{anchor("book/one")}">' in body
 
 
+def test_without_solutions_there_is_no_place_for_them(site):
+    """As in the student edition."""
+    page = site / "book" / "one.html"
+    page.write_text(page.read_text().replace('class="solution', 'class="other'))
+    body, entries = join(site, PARTS)
+    assert "Solutions" not in body + "".join(entry.title for entry in entries)
+
+
 def test_every_page_of_the_book_is_printed():
     pages = [page for _, some in joined.listed() for page in some]
     text = (ROOT / "_toc.yml").read_text(encoding="utf8")

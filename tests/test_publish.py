@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import as_in_colab
 import nbformat
 import pytest
 import yaml
-from colab import CELL, LACKING, is_colab_cell, put_cell, repository, stamp_config
+from colab import CELL, LACKING, is_colab_cell, put_cell, repository, source, stamp_config, stamped
 from IPython.core.interactiveshell import InteractiveShell
 from notebooks import chapters, code_hash, copy_tree, stale
-from publish import publish
+from publish import main, publish
 
 ROOT = Path(__file__).resolve().parents[1]
 ADDRESS = "https://github.com/someone/somewhere"
@@ -21,7 +22,7 @@ ADDRESS = "https://github.com/someone/somewhere"
 @pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 def test_the_first_code_cell_of_a_chapter_is_the_one_for_colab(path):
     code = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
-    assert code[0].source == CELL.format(repository=repository(), lacking=LACKING)
+    assert code[0].source == CELL.format(repository=source(), lacking=LACKING)
     assert {"colab", "remove-cell"} <= set(code[0].metadata.tags)
     assert code[0].outputs == []
     assert [is_colab_cell(cell) for cell in code].count(True) == 1
@@ -46,9 +47,12 @@ def shell(monkeypatch):
 
 
 def test_in_colab_the_cell_installs_the_package_and_what_colab_lacks(shell):
-    asked, error = shell(ADDRESS, colab=True)
+    asked, error = shell(f"{ADDRESS}@course", colab=True)
     assert error is None
-    assert asked == [f"install --quiet {LACKING}", f"install --quiet --no-deps git+{ADDRESS}"]
+    assert asked == [
+        f"install --quiet {LACKING}",
+        f"install --quiet --no-deps git+{ADDRESS}@course",
+    ]
     assert not re.search("torch|numpy|ipython", " ".join(asked))
 
 
@@ -82,12 +86,12 @@ def test_the_cell_goes_before_all_code_and_leaves_the_hash():
     assert code_hash(notebook) == before
 
 
-def test_the_address_is_stamped_and_nothing_else_changes():
+@pytest.mark.parametrize("branch", ["course", "2026", "1.10", "yes"])
+def test_the_address_is_stamped_and_nothing_else_changes(branch):
     text = (ROOT / "_config.yml").read_text(encoding="utf8")
-    stamped = stamp_config(text, ADDRESS, "course")
-    assert yaml.safe_load(stamped)["repository"] == {"url": ADDRESS, "branch": "course"}
-    again = stamp_config(stamped, repository(), yaml.safe_load(text)["repository"]["branch"])
-    assert again == text
+    other = stamp_config(text, ADDRESS, branch)
+    assert yaml.safe_load(other)["repository"] == {"url": ADDRESS, "branch": branch}
+    assert stamp_config(other, repository(), stamped()["branch"]) == text
     with pytest.raises(ValueError):
         stamp_config("title: no repository\n", ADDRESS, "main")
 
@@ -95,20 +99,76 @@ def test_the_address_is_stamped_and_nothing_else_changes():
 def test_a_published_copy_has_its_address_everywhere_and_no_output_is_stale(tmp_path):
     copy = copy_tree(tmp_path / "copy")
     old = {path.name: stale(path) for path in chapters(copy)}
-    changed = publish(ADDRESS, root=copy)
+    changed = publish(ADDRESS, "course", root=copy)
     assert changed == [copy / "_config.yml", *chapters(copy)]
     assert repository(copy) == ADDRESS
     for path in chapters(copy):
-        assert f'REPOSITORY = \\"{ADDRESS}\\"' in path.read_text(encoding="utf8")
+        assert f'REPOSITORY = \\"{ADDRESS}@course\\"' in path.read_text(encoding="utf8")
         assert stale(path) == old[path.name]
-    assert publish(ADDRESS, root=copy) == []
+    assert publish(ADDRESS, root=copy) == []  # without a branch, that one stays
 
 
-def test_an_address_of_another_form_is_refused():
-    command = [sys.executable, ROOT / "tools" / "publish.py", "someone/somewhere"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "not of the form https://github.com/someone/somewhere" in done.stderr
+@pytest.fixture
+def command(monkeypatch):
+    """Runs `tools/publish.py` with these arguments."""
+
+    def run(*arguments: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["publish.py", *arguments])
+        return main()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["someone/somewhere"], "not of the form https://github.com/someone/somewhere"),
+        ([ADDRESS, "--branch", 'a"b'], 'a"b is no name of a branch'),
+    ],
+)
+def test_an_address_of_another_form_is_refused(command, arguments, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        command(*arguments)
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("on_github", "mark"), [("true", "::warning::"), (None, "")])
+def test_a_check_compares_and_changes_nothing(command, monkeypatch, capsys, on_github, mark):
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    if on_github:
+        monkeypatch.setenv("GITHUB_ACTIONS", on_github)
+    before = (ROOT / "_config.yml").read_bytes()
+    assert command("--check", ADDRESS, "--branch", "course") == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"{mark}The book's address is")
+    assert f"make publish REPOSITORY={ADDRESS} BRANCH=course" in said
+    assert (ROOT / "_config.yml").read_bytes() == before
+
+
+# --- as in Colab
+
+
+def test_the_repository_for_colab_takes_no_settings_of_the_user(tmp_path, monkeypatch):
+    """Neither signatures nor hooks, and it has the branch that the first cell installs."""
+    (tmp_path / "pre-commit").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "pre-commit").chmod(0o755)
+    settings = f"[commit]\ngpgsign = true\n[gpg]\nprogram = false\n[core]\nhooksPath = {tmp_path}\n"
+    (tmp_path / "gitconfig").write_text(settings)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    copy = as_in_colab.repository(tmp_path / "repository")
+    command = ["git", "-C", copy, "log", "--format=%s", stamped(copy)["branch"], "--"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "book\n"
+
+
+def test_only_chapters_run_as_in_colab(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine.ipynb").touch()
+    monkeypatch.setattr(sys, "argv", ["as_in_colab.py", str(tmp_path / "mine.ipynb")])
+    with pytest.raises(SystemExit, match="2"):
+        as_in_colab.main()
+    assert "mine.ipynb is no chapter of the book" in capsys.readouterr().err
+
+
+# --- the buttons
 
 
 @pytest.mark.slow
@@ -124,11 +184,12 @@ def test_the_buttons_lead_where_the_address_says(tmp_path, address):
     nbformat.write(notebook, copy / "book" / "tiny.ipynb")
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
     done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     page = (copy / "_build" / "html" / "book" / "tiny.html").read_text(encoding="utf8")
     links = re.findall(r'<a href="([^"]*)"[^>]*class="btn[^"]*"', page)
     if address:
         place = "someone/somewhere/blob/main/book/tiny.ipynb"
-        assert f"https://colab.research.google.com/github/{place}" in page, done.stderr
+        assert f"https://colab.research.google.com/github/{place}" in page
         assert f"{ADDRESS}/edit/main/book/tiny.ipynb" in links
     else:
         assert links.count("publish.html") == 2

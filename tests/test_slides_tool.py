@@ -254,14 +254,15 @@ def test_roles_become_words(deck):
     made = deck(
         md(
             "## S\n\n- {cite:t}`bahdanau2015`, {cite:p}`cho2014,luong2015`, {eq}`eq-attention`, "
-            "{doc}`03_learning_to_align`, {doc}`here <primer>`, {term}`beam search`, "
-            "{py:func}`~attnmt.corpus.multi30k`"
+            "{doc}`03_learning_to_align`, {doc}`publish`, {doc}`here <primer>`, "
+            "{term}`beam search`, {py:func}`~attnmt.corpus.multi30k`"
         )
     )
     number = made.book.equations["eq-attention"]
     assert (
         f"Bahdanau et al. (2015), (Cho et al., 2014; Luong et al., 2015), ({number}), "
-        "“Learning to align”, here, beam search, multi30k" in shown(made.slides[-1])
+        "“Learning to align”, “A copy of your own”, here, beam search, multi30k"
+        in shown(made.slides[-1])
     )
 
 

@@ -119,6 +119,9 @@ def test_the_edition_stands_alone(edition):
         "Makefile",
         "_config.yml",
         "requirements.txt",
+        ".gitattributes",
+        ".gitignore",
+        ".github/workflows/book.yml",
         "src/attnmt",
         "results",
     ):
@@ -131,6 +134,51 @@ def test_the_edition_stands_alone(edition):
     assert lines(page) & lines(everything(edition)) == set()
     targets = re.findall(r"^(\w+):", (edition / "Makefile").read_text(), flags=re.MULTILINE)
     assert set(re.findall(r"\bmake (\w+) ", student.PAGES["README.md"])) <= set(targets)
+
+
+@pytest.mark.slow
+def test_the_edition_builds_without_a_warning(edition, tmp_path):
+    copy = shutil.copytree(edition, tmp_path / "edition")
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
+    command += ["-W", "--keep-going", "-n", "--quiet"]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def make(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """Run make in the edition, with a Python that installs nothing."""
+    command = ["make", "PYTHON=false", *arguments]
+    return subprocess.run(command, cwd=edition, capture_output=True, text=True)
+
+
+def test_the_edition_checks_what_it_has(edition):
+    steps = make(edition, "--dry-run", "test").stdout
+    assert "jupyter-book build . --path-output _build/strict -W" in steps
+    assert "-m pytest" not in steps
+
+
+@pytest.mark.parametrize("target", ["student", "grade", "lint", "unit", "browser"])
+def test_what_the_edition_lacks_is_said(edition, target):
+    done = make(edition, target)
+    assert done.returncode != 0
+    assert "The student edition has no solutions and no tests." in done.stdout
+
+
+def test_what_git_does_not_track_stays_out(tmp_path):
+    root, new = tmp_path / "root", tmp_path / "edition"
+    (root / "book").mkdir(parents=True)
+    (root / "answers").mkdir()
+    shutil.copy(ROOT / "_config.yml", root)
+    (root / "_toc.yml").write_text("format: jb-book\nroot: book/one\n")
+    nbformat.write(chapter(EXERCISE), root / "book" / "one.ipynb")
+    for command in (["init", "--quiet"], ["add", "--all"]):
+        subprocess.run(["git", "-C", root, *command], check=True)
+    for name in ("answers/a.md", "book/exam.md"):
+        (root / name).touch()
+    student.make_edition(new, root)
+    assert (new / "book" / "one.ipynb").exists()
+    assert not (new / "answers").exists()
+    assert not (new / "book" / "exam.md").exists()
 
 
 # --- every mechanism

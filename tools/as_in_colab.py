@@ -13,6 +13,7 @@ have changed its version.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ import venv
 from pathlib import Path
 
 import nbformat
-from colab import ROOT
+from colab import ROOT, stamped
 from nbclient import NotebookClient
 from notebooks import chapters, children_seconds, copy_tree
 from publish import publish
@@ -58,7 +59,9 @@ def repository(folder: Path) -> Path:
     copy_tree(folder)
     publish(folder.as_uri(), root=folder)
     git = ["git", "-C", folder, "-c", "user.name=book", "-c", "user.email=book@localhost"]
-    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "-m", "book"]):
+    git += ["-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]  # not the user's own
+    start = ["init", "--quiet", "--initial-branch", stamped(folder)["branch"]]
+    for command in (start, ["add", "--all"], ["commit", "--quiet", "-m", "book"]):
         subprocess.run([*git, *command], check=True)
     return folder
 
@@ -66,6 +69,7 @@ def repository(folder: Path) -> Path:
 def run(notebook: Path, folder: Path, python: Path) -> None:
     """Execute a chapter that lies alone in a new folder."""
     folder.mkdir()
+    notebook = shutil.copy(notebook, folder)
     kernel = folder.parent / "jupyter" / "kernels" / "colab"
     kernel.mkdir(parents=True, exist_ok=True)
     command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
@@ -95,6 +99,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: the shortest chapter")
     paths = [path.resolve() for path in parser.parse_args().notebooks] or [shortest()]
+    if others := [str(path) for path in paths if path not in chapters()]:
+        parser.error(f"{', '.join(others)} is no chapter of the book")
+    if shutil.which("git") is None:
+        parser.error("git is not on this machine, and Colab gets the package by it")
     with tempfile.TemporaryDirectory(prefix="colab-") as name:
         folder = Path(name).resolve()
         copy = repository(folder / "repository")

@@ -26,31 +26,40 @@ if "google.colab" in sys.modules:
     %pip install --quiet --no-deps git+{{REPOSITORY}}"""
 
 
+def stamped(root: Path = ROOT) -> dict[str, str]:
+    """What `_config.yml` says of the repository: its `url`, empty if it has none, and `branch`."""
+    return yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))["repository"]
+
+
 def repository(root: Path = ROOT) -> str:
-    """The address that `_config.yml` gives the repository; empty if it has none yet."""
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
-    return config["repository"]["url"]
+    """The repository's address; empty if it has none yet."""
+    return stamped(root)["url"]
+
+
+def source(root: Path = ROOT) -> str:
+    """What pip installs in Colab: a branch of the repository; empty if it has no address yet."""
+    return "{url}@{branch}".format(**stamped(root)) if repository(root) else ""
 
 
 def is_colab_cell(cell: nbformat.NotebookNode) -> bool:
     return TAG in cell.metadata.get("tags", [])
 
 
-def put_cell(notebook: nbformat.NotebookNode, address: str) -> None:
+def put_cell(notebook: nbformat.NotebookNode, source: str) -> None:
     """Give the notebook its cell, before all other code; its outputs stay as they are."""
-    source = CELL.format(repository=address, lacking=LACKING)
+    text = CELL.format(repository=source, lacking=LACKING)
     for cell in notebook.cells:
         if is_colab_cell(cell):
-            cell.source = source
+            cell.source = text
             return
-    new = nbformat.v4.new_code_cell(source, metadata={"tags": [TAG, "remove-cell"]}, id=TAG)
+    new = nbformat.v4.new_code_cell(text, metadata={"tags": [TAG, "remove-cell"]}, id=TAG)
     kinds = [*(cell.cell_type for cell in notebook.cells), "code"]
     notebook.cells.insert(kinds.index("code"), new)
 
 
 def stamp_config(text: str, address: str, branch: str) -> str:
     """The text of `_config.yml` with another address and branch; the rest stays as it is."""
-    block = f'repository:\n  url: "{address}"\n  branch: {branch}\n'
+    block = f'repository:\n  url: "{address}"\n  branch: "{branch}"\n'
     new, times = re.subn(r"^repository:\n(?:[ ]+.*\n)*", block, text, flags=re.MULTILINE)
     if times != 1:
         raise ValueError("_config.yml has no repository, or two")

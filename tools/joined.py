@@ -95,7 +95,7 @@ def join(site: Path, parts: list[tuple[str, list[str]]]) -> tuple[str, list[Entr
             entries += found if caption else []  # the first page stands before the contents
             if 'class="solution' in text:
                 solved.append((page, found[0].title))
-            if page == "book/exercises":
+            if page == "book/exercises" and solved:
                 entries.append(Entry(1, "Solutions", "solutions"))
                 entries += [Entry(2, title, f"solutions--{of}") for of, title in solved]
                 body.append('<article class="bd-article" id="solutions"><h1>Solutions</h1>')
@@ -131,7 +131,7 @@ def sheet(site: Path, root: Path) -> tuple[str, list[Entry]]:
         title=html.escape(config["title"]),
         author=html.escape(config["author"]),
         footer=config["html"]["extra_footer"],
-        style=(ROOT / "book/_style/pdf.css").read_text(encoding="utf8"),
+        style=(root / "book/_style/pdf.css").read_text(encoding="utf8"),
         head="\n".join(head),
         rows="\n".join(rows),
         body=body,

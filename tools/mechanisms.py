@@ -144,7 +144,7 @@ def parse(source: str) -> ast.Module:
 
 
 class Generators(ast.NodeTransformer):
-    """Comprehensions as generators: since Python 3.12 only these have a symbol table of their own."""
+    """Comprehensions as generators: since Python 3.12 only these have names of their own."""
 
     def visit_ListComp(self, node):
         self.generic_visit(node)

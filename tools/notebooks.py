@@ -20,8 +20,10 @@ import json
 import multiprocessing
 import os
 import shutil
+import subprocess
 import sys
 import time
+from collections.abc import Collection
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +31,7 @@ from pathlib import Path
 
 import nbformat
 import yaml
-from colab import is_colab_cell, put_cell, repository
+from colab import is_colab_cell, put_cell, source
 from PIL import Image
 from tqdm import tqdm
 
@@ -222,7 +224,7 @@ def execute(path: Path, for_others: bool) -> Outcome:
     from nbclient.exceptions import CellControlSignal, CellExecutionError, DeadKernelError
 
     notebook = nbformat.read(path, as_version=4)
-    put_cell(notebook, repository())
+    put_cell(notebook, source())
     stamp = {"code": code_hash(notebook), "package": package_hash()}
     current = 0
 
@@ -269,16 +271,33 @@ def execute(path: Path, for_others: bool) -> Outcome:
     return Outcome(path.name, cpu_seconds, time.monotonic() - began, failure, said)
 
 
-def copy_tree(target: Path, root: Path = ROOT) -> Path:
-    """A copy of the working tree without environments, builds and hidden files."""
+GITS_OWN = (".gitattributes", ".gitignore", ".github")  # hidden, but what a repository needs
+
+
+def untracked(root: Path, *options: str) -> set[Path]:
+    """The files and whole folders that git does not track; none if `root` is no repository."""
+    command = ["git", "-C", root, "ls-files", "--others", "--directory", "-z", *options]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return set()
+    return {root / name for name in listed.split("\0") if name}
+
+
+def copy_tree(target: Path, root: Path = ROOT, besides: Collection[Path] = ()) -> Path:
+    """A copy of the working tree without environments, builds, hidden files, and those `besides`.
+
+    Of the hidden files, those that a repository needs are copied.
+    """
 
     def left_out(folder: str, names: list[str]) -> list[str]:
         return [
             name
             for name in names
-            if name.startswith((".", "__pycache__", "_build"))
+            if (name.startswith((".", "__pycache__", "_build")) and name not in GITS_OWN)
             or (Path(folder) / name / "pyvenv.cfg").exists()
             or (Path(folder) / name).resolve() == target.resolve()
+            or Path(folder) / name in besides
         ]
 
     return Path(shutil.copytree(root, target, ignore=left_out, dirs_exist_ok=True))

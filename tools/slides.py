@@ -97,8 +97,8 @@ class Book:
     def title(self, name: str) -> str:
         page = self.root / "book" / f"{Path(name).name}.md"
         if page.is_file():
-            return page.read_text(encoding="utf8").splitlines()[0].lstrip("# ")
-        return first_line(page.with_suffix(".ipynb"))
+            return heading(page.read_text(encoding="utf8"))
+        return heading(read(page.with_suffix(".ipynb")).cells[0].source)
 
     def role(self, name: str, content: str) -> str:
         """A MyST role as words."""
@@ -119,9 +119,9 @@ class Book:
         return target.rpartition(".")[2] if "~" in target else target
 
 
-def first_line(path: Path) -> str:
-    """The title of a notebook."""
-    return read(path).cells[0].source.partition("\n")[0].lstrip("# ")
+def heading(text: str) -> str:
+    """The title of a page, which a label may precede."""
+    return re.search(r"^# +(.*)", text, flags=re.MULTILINE)[1]
 
 
 def render_role(self, tokens, index, options, env):

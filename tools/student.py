@@ -16,7 +16,7 @@ from pathlib import Path
 import nbformat
 from colab import put_cell, stamp_config
 from mechanisms import BLANK, Misplaced, blank, checked, split
-from notebooks import TO_WRITE, chapters, code_hash, copy_tree, stale, write
+from notebooks import TO_WRITE, chapters, code_hash, copy_tree, stale, untracked, write
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = ("tests", "tools/student.py", "tools/grade.py", "book/for_lecturers.md")
@@ -102,8 +102,9 @@ def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
         if true:  # the outputs that stay are still those of the code beside them
             notebook.metadata.attnmt.code = code_hash(notebook)
         edited[path.relative_to(root)] = notebook
-    shutil.rmtree(target, ignore_errors=True)
-    copy_tree(target, root)
+    if target.exists():
+        shutil.rmtree(target)
+    copy_tree(target, root, besides=untracked(root))
     for name in LEFT_OUT:
         place = target / name
         shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
@@ -127,6 +128,9 @@ def main() -> int:
         parser.error(str(error))
     blanks = sum(path.read_text(encoding="utf8").count(BLANK.replace('"', '\\"')) for path in paths)
     print(f"{len(paths)} notebooks without solutions, {blanks} mechanisms to write: {target}")
+    if others := untracked(ROOT, "--exclude-standard"):
+        names = ", ".join(sorted(path.relative_to(ROOT).as_posix() for path in others))
+        print(f"Left out, for git does not track it: {names}")
     return 0
 
 
