@@ -8,6 +8,7 @@ import book_lists
 import cover
 import nbformat.v4 as nb
 import pytest
+from mdit_py_plugins.anchors.index import slugify
 
 import attnmt
 from attnmt.notebook import Claims
@@ -86,6 +87,37 @@ def test_every_lecture_and_lab_fills_ninety_minutes():
     assert minutes("### Lab 1: x\n| 10 | a |\n| 5 | b |\n## End\n| 7 | c |") == {"Lab 1": 15}
     units = ("Lecture 1", "Lab 1", "Lecture 2", "Lab 2", "Lecture 3")
     assert minutes(page("for_lecturers")) == dict.fromkeys(units, 90)
+
+
+def sections_that_show(notebook) -> set[str]:
+    """The anchors of the sections in which a cell has an output."""
+    found, above = set(), []  # the headings over a cell, each within the one before it
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.outputs:
+            found |= {slugify(title) for _, title in above}
+        if cell.cell_type == "markdown":
+            for marks, title in re.findall("^(#+) (.+)", cell.source, re.MULTILINE):
+                above = [(m, t) for m, t in above if len(m) < len(marks)] + [(marks, title)]
+    return found
+
+
+def test_sections_that_show_something_are_found():
+    shown = nb.new_code_cell(outputs=[nb.new_output("stream", text="1")])
+    texts = ["# A\n\n## B", "### C d", shown, "## E", nb.new_code_cell()]
+    cells = [nb.new_markdown_cell(c) if isinstance(c, str) else c for c in texts]
+    assert sections_that_show(nb.new_notebook(cells=cells)) == {"a", "b", "c-d"}
+
+
+def test_a_cell_dispels_each_misconception():
+    table = page("for_lecturers").partition("## Common misconceptions")[2].partition("\n(")[0]
+    rows = [line.split(" | ")[1] for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for row in rows:
+        links = re.findall(r"\]\((\w+\.ipynb)#([^)]+)\)", row)
+        assert links, row
+        for name, anchor in links:
+            chapter = nb.reads((BOOK / name).read_text(encoding="utf8"))
+            assert anchor in sections_that_show(chapter), (name, anchor)
 
 
 # --- the package, the glossary, the cover
