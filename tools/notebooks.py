@@ -281,7 +281,7 @@ def untracked(root: Path, *options: str) -> set[Path]:
         listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (FileNotFoundError, subprocess.CalledProcessError):
         return set()
-    return {root / name for name in listed.split("\0") if name}
+    return {root / name for name in listed.split("\0")} - {root}
 
 
 def copy_tree(target: Path, root: Path = ROOT, besides: Collection[Path] = ()) -> Path:

@@ -5,7 +5,8 @@
 
 The edition is a tree that stands alone: it can be installed, run and built like the book. What is
 taken out: every solution, the outputs of the cells that check an answer, the page for lecturers,
-the tests, and the book's address, from which Colab would open chapters that have solutions.
+the tests, what git does not track, and the book's address, from which Colab would open chapters
+that have solutions.
 """
 
 import argparse
