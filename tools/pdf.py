@@ -44,7 +44,8 @@ PREPARE = """async () => {
   await Promise.all([...document.images].map(decoded));
   await MathJax.startup.promise;
   await document.fonts.ready;
-  return broken;
+  const unset = [...document.querySelectorAll(".math:not(:has(mjx-container)), mjx-merror")];
+  return [...broken, ...unset.map((one) => one.textContent.trim())];
 }"""
 NUMBER = """(numbers) => {
   for (const link of document.querySelectorAll(".contents a"))
@@ -105,7 +106,7 @@ def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
         page.set_default_timeout(300_000)
         page.goto(source.resolve().as_uri())
         if broken := page.evaluate(PREPARE):
-            raise Unprintable(f"these pictures cannot be read: {', '.join(broken)}")
+            raise Unprintable(f"pictures or math cannot be shown: {', '.join(broken)}")
         for _ in range(3):  # twice is enough, unless the numbers themselves move a page
             page.evaluate(NUMBER, numbers)
             page.pdf(
