@@ -332,8 +332,9 @@ def test_the_window_moves_and_says_what_the_package_says(fresh, name):
         expected = expected_weights(scores, int(D.input_value()), float(p.input_value()))
         assert shown() == pytest.approx(expected, abs=1e-4)
         check_shapes()
-    box = page.locator(".local-window-box")
-    assert "Window: positions 11 to 11, 1 of 12 words" in box.inner_text()
+    drawing = page.locator(".local-window-box [role=img]")
+    said = page.locator(f"#{drawing.get_attribute('aria-describedby')}")
+    assert "Window: positions 11 to 11, 1 of 12 words" in said.inner_text()
 
 
 def test_chapter_five_has_the_window():
