@@ -3,13 +3,14 @@
 import functools
 import os
 import random
-import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import matplotlib
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 from attnmt import Corpus, Pair, Translator
 from attnmt.attention import SCORES, WINDOWS, Attention
@@ -18,6 +19,16 @@ from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory
 from attnmt.model import luong, rnnencdec, rnnsearch, sutskever
 
 torch.set_num_threads(1)
+matplotlib.use("agg")  # no window, whatever the machine
+# The same examples every time, however slow the machine.
+settings.register_profile(
+    "book",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("book")
 
 
 def made_up_pair(rng: random.Random, length: int) -> Pair:
@@ -137,6 +148,11 @@ OPTIONS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
+LOADED = """async () => {
+    await window.MathJax?.startup?.promise;
+    await document.fonts.ready;
+    return true;
+}"""
 
 
 def missing(what: str):
@@ -165,12 +181,21 @@ def address():
 @pytest.fixture(scope="session")
 def browser():
     """A Chromium that finds no other machine's name."""
-    from pdf import CHROMIUM, sync_playwright  # they take their time, so only where needed
+    from pdf import Unprintable, chromium, sync_playwright  # they take their time
 
-    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-    if path is None:
-        missing(f"none of {', '.join(CHROMIUM)} is on this machine")
+    try:
+        path = chromium()
+    except Unprintable as error:
+        missing(str(error))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=OPTIONS)
         yield browser
         browser.close()
+
+
+def go(page, address: str) -> None:
+    """Open an address; return when all scripts ran, and the math and the fonts are there."""
+    page.context.set_default_timeout(60_000)
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_function(LOADED)

@@ -72,6 +72,12 @@ class Shelf:
         self.server.server_close()
 
 
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    """This machine is asked directly, whatever proxy there is."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
 @pytest.fixture
 def shelf(monkeypatch):
     shelf = Shelf()

@@ -43,9 +43,11 @@ def test_literals_are_joined():
 
 @pytest.fixture(scope="module")
 def said() -> str:
-    """Everything that the package, the tools and the Makefile can say."""
+    """Everything that the package, the tools, the tests' skips and the Makefile can say."""
     folders = (ROOT / "src" / "attnmt", ROOT / "tools", BOOK / "_ext")
-    texts = [literals(path.read_text(encoding="utf8")) for f in folders for path in f.glob("*.py")]
+    files = [path for folder in folders for path in folder.glob("*.py")]
+    files.append(ROOT / "tests" / "conftest.py")
+    texts = [literals(path.read_text(encoding="utf8")) for path in files]
     return "\n".join([*texts, (ROOT / "Makefile").read_text(encoding="utf8")])
 
 

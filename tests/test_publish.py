@@ -168,6 +168,19 @@ def test_only_chapters_run_as_in_colab(tmp_path, monkeypatch, capsys):
     assert "mine.ipynb is no chapter of the book" in capsys.readouterr().err
 
 
+def test_without_a_registry_nothing_runs_as_in_colab_unless_it_must(monkeypatch, capsys):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    monkeypatch.setattr(sys, "argv", ["as_in_colab.py"])
+    monkeypatch.setenv("ATTNMT_COLAB", "")
+    assert as_in_colab.main() == 0
+    assert "Skipped: pip reaches no package registry" in capsys.readouterr().out
+    monkeypatch.setenv("ATTNMT_COLAB", "required")
+    with pytest.raises(SystemExit, match="2"):
+        as_in_colab.main()
+    assert "pip reaches no package registry" in capsys.readouterr().err
+
+
 # --- the buttons
 
 

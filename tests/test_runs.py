@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from attnmt import Recipe, Translator, bleu, greedy, perplexity, rnnsearch, runs
+from attnmt import Recipe, Translator, bleu, greedy, perplexity, rnnsearch, runs, training
 from attnmt.metrics import texts
 from attnmt.model import sutskever
 from attnmt.runs import load_run, record, save_run
@@ -129,6 +129,7 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
     }
     monkeypatch.setattr(runs, "book", lambda: plan)
     monkeypatch.setitem(runs.CORPORA, "made", lambda: corpus)
+    monkeypatch.setattr(training, "best_device", lambda: "cpu")  # where the saved one is measured
     run = runs.make("odd-one-made-4", models=tmp_path, progress=False)
     assert runs.names() == ["odd-one-made-0", "odd-one-made-4"]
     assert (run.model["model"], run.model["score"], run.model["hidden"]) == ("luong", "general", 6)

@@ -5,6 +5,7 @@ environment turns a missing browser from a reason to skip into a failure.
 """
 
 import functools
+import math
 import re
 from collections import defaultdict
 from html.parser import HTMLParser
@@ -15,7 +16,7 @@ import pytest
 import torch
 import yaml
 from colab import repository
-from conftest import SITE
+from conftest import SITE, go
 
 from attnmt.attention import Predictive, weigh
 from attnmt.encoder import Memory
@@ -37,13 +38,12 @@ WEIGHT = 4_000_000  # bytes that a page may bring in all, the first time
 def page(request, browser, address):
     """A page, loaded; its complaints, requests and failures are noted on it."""
     page = browser.new_page(viewport=DESK)
-    page.set_default_timeout(20_000)
     page.name, page.complaints, page.requests = request.param, [], []
     page.on("console", lambda message: message.type == "error" and complain(page, message.text))
     page.on("pageerror", lambda error: complain(page, str(error)))
     page.on("request", lambda asked: page.requests.append(asked.url))
     page.on("response", lambda got: got.status >= 400 and complain(page, f"{got.status} {got.url}"))
-    page.goto(address + request.param, wait_until="networkidle")
+    go(page, address + request.param)
     yield page
     page.close()
 
@@ -59,8 +59,7 @@ def fresh(browser, address):
 
     def open_page(name: str, **options):
         pages.append(browser.new_page(**({"viewport": DESK} | options)))
-        pages[-1].set_default_timeout(20_000)
-        pages[-1].goto(address + name, wait_until="networkidle")
+        go(pages[-1], address + name)
         return pages[-1]
 
     yield open_page
@@ -158,10 +157,36 @@ def test_a_phone_shows_the_whole_width(page):
     assert wide <= PHONE["width"]
 
 
-def luminance(colour: str) -> float:
-    parts = [float(part) / 255 for part in re.findall(r"[\d.]+", colour)[:3]]
+def luminance(*layers: str) -> float:
+    """Of a colour, and of those under it where it is translucent; the lowest is opaque."""
+    parts = [0.0] * 3
+    for colour in reversed(layers):
+        *colour, alpha = [*map(float, re.findall(r"[\d.]+", colour)), 1][:4]
+        parts = [alpha * over / 255 + (1 - alpha) * under for over, under in zip(colour, parts)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+# Of each kind of text on a page: its colour, those it lies on, and its first words.
+TEXTS = """() => {
+    const found = {};
+    const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    for (let node; (node = walker.nextNode()); ) {
+        const parent = node.parentElement;
+        const other = "svg, script, style, [class*=kbd], a.headerlink";
+        if (!node.data.trim() || parent.closest(other)) continue;
+        const layers = [getComputedStyle(parent).color];
+        for (let above = parent; above; above = above.parentElement)
+            layers.push(getComputedStyle(above).backgroundColor);
+        found[layers] ??= [layers, node.data.trim().slice(0, 40)];
+    }
+    return Object.values(found);
+}"""
+
+
+def contrast(text: str, *layers: str) -> float:
+    one, other = luminance(text, *layers), luminance(*layers)
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -171,10 +196,12 @@ def test_text_stands_out_in_light_and_dark(page, theme):
         "[getComputedStyle(document.body).backgroundColor,"
         " getComputedStyle(document.querySelector('main')).color]"
     )
-    back, text = luminance(back), luminance(text)
+    texts = page.evaluate(TEXTS)
     page.evaluate("document.documentElement.dataset.theme = 'light'")
-    assert (back > text) == (theme == "light")
-    assert (max(back, text) + 0.05) / (min(back, text) + 0.05) > 7
+    assert (luminance(back) > luminance(text)) == (theme == "light")
+    assert contrast(text, back) > 7
+    for layers, words in texts:  # of code and boxes, too
+        assert contrast(*layers) > 4.5, (words, layers)
 
 
 def test_buttons_lead_to_colab_a_download_and_an_edit(page):
@@ -255,6 +282,21 @@ def expected_weights(scores: list[float], D: int, p: float) -> list[float]:
     return weigh(torch.tensor([[scores]]), keep, gain).flatten().tolist()
 
 
+# In words and from 0 to 1: where the shaded window begins and ends, and points of the curve.
+SHAPES = """() => {
+    const svg = document.querySelector(".local-window-box svg");
+    const [number, numbers] = [(part, name) => +part.getAttribute(name), /[\\d.]+ [\\d.]+/g];
+    const middle = (bar) => number(bar, "x") + number(bar, "width") / 2;
+    const bars = [...svg.querySelectorAll(".weight")].map(middle);
+    const s = (x) => ((bars.length - 1) * (x - bars[0])) / (bars.at(-1) - bars[0]);
+    const shade = svg.querySelector("rect[fill='#e69f00']");
+    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => number(shade, name));
+    const path = svg.querySelector("path[stroke='#d55e00']").getAttribute("d").match(numbers);
+    const points = path.map((point) => point.split(" ").map(Number));
+    return [[s(x), s(x + width)], points.map(([x, top]) => [s(x), (y + height - top) / height])];
+}"""
+
+
 @pytest.mark.parametrize("name", WINDOWS or ["none"])
 def test_the_window_moves_and_says_what_the_package_says(fresh, name):
     if not WINDOWS:
@@ -271,19 +313,59 @@ def test_the_window_moves_and_says_what_the_package_says(fresh, name):
     assert shown() == stored  # the picture that stands there without scripts
     assert shown() == pytest.approx(expected_weights(scores, start["D"], start["p"]), abs=1e-4)
     D, p = (page.locator(f".local-window-box input[name={slider}]") for slider in "Dp")
+
+    def check_shapes() -> None:
+        half, centre = int(D.input_value()), float(p.input_value())
+        window, curve = page.evaluate(SHAPES)
+        edges = [max(centre - half, -1), min(centre + half, len(scores))]
+        assert window == pytest.approx(edges, abs=0.01)
+        assert [curve[0][0], curve[-1][0]] == pytest.approx([-1, len(scores)], abs=0.01)
+        for s, height in curve:
+            gaussian = math.exp(-((s - centre) ** 2) / (2 * (half / 2) ** 2))
+            assert height == pytest.approx(gaussian, abs=0.01)
+
+    check_shapes()
     moves = [(D, "ArrowLeft"), (D, "End"), (D, "Home"), (p, "ArrowRight"), (p, "Home"), (p, "End")]
     for slider, key in moves:
         slider.focus()
         page.keyboard.press(key)
         expected = expected_weights(scores, int(D.input_value()), float(p.input_value()))
         assert shown() == pytest.approx(expected, abs=1e-4)
-    box = page.locator(".local-window-box")
-    assert "Window: positions 11 to 11, 1 of 12 words" in box.inner_text()
+        check_shapes()
+    drawing = page.locator(".local-window-box [role=img]")
+    said = page.locator(f"#{drawing.get_attribute('aria-describedby')}")
+    assert "Window: positions 11 to 11, 1 of 12 words" in said.inner_text()
 
 
 def test_chapter_five_has_the_window():
     if "book/05_local_attention.html" in PAGES:
         assert "book/05_local_attention.html" in WINDOWS
+
+
+# --- what opens, and what changes
+
+
+def test_a_solution_opens_by_click_and_by_key(fresh):
+    page = fresh(pages_with('class="solution dropdown')[0])
+    solution = page.locator(".solution").first
+    button, answer = solution.locator(".toggle-button"), solution.locator("section").first
+    assert not answer.is_visible()
+    button.click()
+    assert answer.is_visible()
+    button.click()
+    assert not answer.is_visible()
+    button.focus()
+    page.keyboard.press("Enter")
+    assert answer.is_visible()
+
+
+def test_the_theme_button_changes_the_theme(fresh):
+    page = fresh("book/index.html")
+    seen = []
+    for _ in range(3):  # as the system has it, light, dark
+        page.locator(".theme-switch-button").first.click()
+        seen.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert min(map(luminance, seen)) < 0.1 and max(map(luminance, seen)) > 0.9
 
 
 # --- finding one's way
@@ -349,8 +431,7 @@ def test_the_heaviest_page_is_light_enough(browser, address, capsys):
     for name in PAGES:
         context = browser.new_context(viewport=DESK)
         page = context.new_page()
-        page.goto(address + name, wait_until="networkidle")
-        page.wait_for_function("performance.getEntriesByType('navigation')[0].loadEventEnd > 0")
+        go(page, address + name)
         page.evaluate("navigation = performance.getEntriesByType('navigation')")
         size = page.evaluate(
             "[...navigation, ...performance.getEntriesByType('resource')]"

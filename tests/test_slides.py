@@ -3,12 +3,13 @@
 They are those of the strict build. The unit tests of the tool are in `test_slides_tool.py`.
 """
 
+import html
 import re
 from itertools import pairwise
 
 import nbformat
 import pytest
-from conftest import SITE
+from conftest import SITE, go
 from notebooks import ROOT, chapters
 
 pytestmark = pytest.mark.browser
@@ -55,13 +56,12 @@ SEEN = """() => {
 def deck(request, browser, address):
     """A deck on the screen; its complaints and requests are noted on it."""
     page = browser.new_page(viewport=SCREEN)
-    page.set_default_timeout(20_000)
     page.name, page.complaints, page.requests = request.param, [], []
     page.on("console", lambda said: said.type == "error" and page.complaints.append(said.text))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.on("request", lambda asked: page.requests.append(asked.url))
     page.on("response", lambda got: got.status >= 400 and page.complaints.append(got.url))
-    page.goto(f"{address}slides/{request.param}.html", wait_until="networkidle")
+    go(page, f"{address}slides/{request.param}.html")
     page.wait_for_selector("body.ready")
     page.slides = {}
     for number in range(page.evaluate("Reveal.getTotalSlides()")):
@@ -147,6 +147,16 @@ def test_pictures_are_there_large_and_described(deck):
             assert height >= 250, (number, height)
 
 
+def test_every_picture_of_the_chapter_is_shown(deck):
+    """In the same order; those of the exercises and their solutions are not."""
+    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    told = page.partition("<article")[2].partition('<section id="exercises">')[0]
+    pictures = re.findall(r'<(?:img|svg)\b[^>]*? (?:alt|aria-label)="([^"]*)"', told)
+    shown = [words for seen in deck.slides.values() for *_, words in seen["pictures"]]
+    assert shown == [html.unescape(words) for words in pictures]
+    assert shown
+
+
 def test_notes_tell_the_minutes(deck):
     notes = deck.locator("aside.notes").evaluate_all("all => all.map(notes => notes.textContent)")
     assert len(notes) == deck.evaluate("Reveal.getTotalSlides()")
@@ -191,7 +201,7 @@ def test_the_page_and_the_slides_lead_to_each_other(deck):
 
 def test_every_slide_can_be_printed(browser, address):
     page = browser.new_page(viewport=SCREEN)
-    page.goto(f"{address}slides/03_learning_to_align.html?print-pdf", wait_until="networkidle")
+    go(page, f"{address}slides/03_learning_to_align.html?print-pdf")
     page.wait_for_selector("body.ready")
     page.wait_for_selector(".pdf-page")
     heights = page.locator(".pdf-page > section").evaluate_all(
@@ -208,7 +218,7 @@ def test_every_slide_can_be_printed(browser, address):
 def test_the_speaker_view_shows_notes(browser, address):
     context = browser.new_context(viewport=SCREEN)
     page = context.new_page()
-    page.goto(f"{address}slides/03_learning_to_align.html#/3", wait_until="networkidle")
+    go(page, f"{address}slides/03_learning_to_align.html#/3")
     page.wait_for_selector("body.ready")
     with context.expect_page() as opened:
         page.keyboard.press("s")

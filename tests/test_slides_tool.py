@@ -391,6 +391,18 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path, capsys, monkeypatc
     assert "x.ipynb is not a notebook" in capsys.readouterr().err
 
 
+def test_the_command_puts_beside_the_decks_all_that_they_load(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "x.ipynb"
+    nbformat.write(new_notebook(cells=[md("# A title\n\nIt begins.")]), path)
+    monkeypatch.setattr("sys.argv", ["slides.py", "--into", str(tmp_path / "out"), str(path)])
+    assert slides.main() == 0
+    assert re.match(r"x +1 slides", capsys.readouterr().out)
+    html = (tmp_path / "out" / "x.html").read_text(encoding="utf8")
+    loaded = re.findall(r'(?:src|href)="(_static/[^"?]+)', html)
+    assert len(loaded) > 3
+    assert [name for name in loaded if not (tmp_path / "out" / name).is_file()] == []
+
+
 def test_every_chapter_makes_a_deck(tmp_path):
     made = slides.write(chapters(), tmp_path, "_static")
     assert len(made) == len(list(tmp_path.glob("*.html"))) >= 8

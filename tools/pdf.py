@@ -8,6 +8,7 @@ exercises. Nothing is executed; the pages must have been built (`make html`).
 import argparse
 import html
 import logging
+import os
 import re
 import shutil
 import subprocess
@@ -20,7 +21,13 @@ from pypdf import PdfReader, PdfWriter
 
 logging.getLogger("pypdf").setLevel(logging.ERROR)  # it mends what Chromium counts wrong
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
 FOOTER = (
     '<div style="width: 100%; text-align: center; font: 8pt sans-serif; color: #555">'
     '<span class="pageNumber"></span></div>'
@@ -32,14 +39,30 @@ PREPARE = """async () => {
     place.append(...from.querySelectorAll(".solution"));
   }
   document.querySelectorAll("img").forEach((one) => (one.loading = "eager"));
-  await Promise.all([...document.images].map((one) => one.decode().catch(() => 0)));
+  const broken = [];
+  const decoded = (one) => one.decode().catch(() => broken.push(one.src));
+  await Promise.all([...document.images].map(decoded));
   await MathJax.startup.promise;
   await document.fonts.ready;
+  const unset = [...document.querySelectorAll(".math:not(:has(mjx-container)), mjx-merror")];
+  return [...broken, ...unset.map((one) => one.textContent.trim())];
 }"""
 NUMBER = """(numbers) => {
   for (const link of document.querySelectorAll(".contents a"))
     link.nextElementSibling.textContent = numbers[decodeURIComponent(link.hash.slice(1))] ?? "";
 }"""
+
+
+def chromium() -> str:
+    """The path of the browser: the one that ATTNMT_CHROMIUM names, or the first that is there."""
+    names = [named] if (named := os.environ.get("ATTNMT_CHROMIUM")) else CHROMIUM
+    path = next((found for name in names if (found := shutil.which(name))), None)
+    if path is None:
+        raise Unprintable(
+            f"none of {', '.join(names)} is on this machine: install Chromium, or set"
+            " ATTNMT_CHROMIUM to the path of a Chrome"
+        )
+    return path
 
 
 def page_numbers(pdf: Path) -> dict[str, int]:
@@ -65,9 +88,7 @@ def add_outline(pdf: Path, entries: list[Entry], numbers: dict[str, int]) -> Non
 
 def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
     """Print the built site; returns the number of pages."""
-    browser = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-    if browser is None:
-        raise Unprintable(f"none of {', '.join(CHROMIUM)} is on this machine: install Chromium")
+    path = chromium()
     fonts = shutil.which("fc-list") and subprocess.run(["fc-list", ":lang=ko"], capture_output=True)
     if fonts and not fonts.stdout.strip():
         raise Unprintable(
@@ -80,11 +101,12 @@ def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
     source.write_text(text, encoding="utf8")
     numbers: dict[str, int] = {}
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=browser, args=["--disable-gpu"])
-        page = chromium.new_page(color_scheme="light")
+        browser = driver.chromium.launch(executable_path=path, args=["--disable-gpu"])
+        page = browser.new_page(color_scheme="light")
         page.set_default_timeout(300_000)
         page.goto(source.resolve().as_uri())
-        page.evaluate(PREPARE)
+        if broken := page.evaluate(PREPARE):
+            raise Unprintable(f"pictures or math cannot be shown: {', '.join(broken)}")
         for _ in range(3):  # twice is enough, unless the numbers themselves move a page
             page.evaluate(NUMBER, numbers)
             page.pdf(
@@ -98,7 +120,7 @@ def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
             printed, numbers = numbers, page_numbers(target)
             if numbers == printed:
                 break
-        chromium.close()
+        browser.close()
     add_outline(target, entries, numbers)
     return len(PdfReader(target).pages)
 

@@ -67,15 +67,15 @@ ${bars.join("\n")}
       `Standard deviation D/2 = ${(D / 2).toFixed(1)}. The weights sum to ${sum}.`;
   }
 
-  function enliven(picture) {
+  function enliven(picture, number) {
     const box = document.createElement("div");
     box.className = "local-window-box";
-    box.innerHTML = `<div role="img" aria-label="${picture.alt.replaceAll('"', "&quot;")}"></div>
+    box.innerHTML = `<div role="img" aria-label="${picture.alt.replaceAll('"', "&quot;")}" aria-describedby="local-window-${number}"></div>
 <label><span><i>D</i> = <output>${start.D}</output></span>
 <input type="range" name="D" min="1" max="10" step="1" value="${start.D}" aria-label="D, half the width of the window, in words"></label>
 <label><span><i>p<sub>t</sub></i> = <output>${start.p}</output></span>
 <input type="range" name="p" min="0" max="${words.length}" step="0.1" value="${start.p}" aria-label="p t, the centre of the window, in words"></label>
-<p aria-live="polite"></p>`;
+<p id="local-window-${number}" aria-live="polite"></p>`;
     const [D, p] = box.querySelectorAll("input");
     const drawing = box.firstElementChild;
     const redraw = () => {
