@@ -194,8 +194,8 @@ def browser():
 
 
 def go(page, address: str) -> None:
-    """Open an address; return when all scripts ran, and the math and the fonts are there."""
+    """Open an address; return when all has loaded, also math and fonts, and a moment later."""
     page.context.set_default_timeout(60_000)
     page.goto(address)
-    page.wait_for_load_state("networkidle")
-    page.wait_for_function(LOADED)
+    page.wait_for_function(LOADED, polling=100)
+    page.wait_for_timeout(500)  # for what scripts do, or ask for, afterwards
