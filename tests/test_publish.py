@@ -31,6 +31,7 @@ def test_the_first_code_cell_of_a_chapter_is_the_one_for_colab(path):
 @pytest.fixture
 def shell(monkeypatch):
     """Runs the cell in IPython; returns what %pip was asked to do, and the error if any."""
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)  # another than that of the tests
     shell = InteractiveShell()
 
     def run(address: str, colab: bool):
