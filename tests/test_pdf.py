@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -207,6 +208,17 @@ def pictures(page) -> int:
     return sum(one["/Subtype"] == "/Image" and one["/Width"] > 100 for one in drawn)
 
 
+def letters(page) -> float:
+    """The size that most letters of a page have, in points."""
+    sizes = Counter()
+
+    def see(text, place, line, font, size):
+        sizes[round(size * abs(line[3] * place[3]), 1)] += len(text.strip())
+
+    page.extract_text(visitor_text=see)
+    return sizes.most_common(1)[0][0]
+
+
 def has_font(font) -> bool:
     """Whether a font's outlines are in the file."""
     font = font.get_object()
@@ -237,6 +249,9 @@ def test_the_printed_book(printed):
             expected += len(re.findall(r'<img [^>]*\.png"', text))
     assert begins == sorted(set(begins))
     assert sum(map(pictures, pages)) == expected > 50
+
+    # nothing is so wide that all was made smaller
+    assert 9.5 < letters(pages[begins[0]]) < 11
 
     # the contents name the same pages
     contents = "\n".join(page.extract_text() for page in pages[1 : begins[0]])

@@ -19,6 +19,7 @@ from docutils import nodes
 COLAB = "https://colab.research.google.com"
 HELP = "book/publish"  # the page that says how to give the book its address
 COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
+LETTERS = 100  # in a line; a longer one is no row of a table
 
 
 def choose_buttons(app, config):
@@ -75,11 +76,12 @@ def inline_alignments(app, doctree, docname):
 
 
 def keep_columns(app, doctree, docname):
-    """Mark the printed outputs that are tables: columns in at least half of their lines."""
+    """Mark the printed outputs that are tables: columns in half of the lines, and none too long."""
     for block in doctree.findall(nodes.literal_block):
         lines = [line for line in block.astext().splitlines() if line.strip()]
         tabular = sum(bool(COLUMNS.search(line)) for line in lines)
-        if "stream" in block["classes"] and 2 * tabular >= len(lines):
+        short = all(len(line) <= LETTERS for line in lines)
+        if "stream" in block["classes"] and 2 * tabular >= len(lines) and short:
             block["classes"].append("columns")
 
 
