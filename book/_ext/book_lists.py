@@ -33,6 +33,12 @@ class ExerciseIndex(SphinxDirective):
         return [ExerciseIndexNode()]
 
 
+def numbered(env, name: str, title: str) -> str:
+    """A page's title behind its number, if it has one."""
+    number = chapter_numbers(Path(env.srcdir)).get(name)
+    return f"{number}. {title}" if number else title
+
+
 def link(app, from_page: str, page: str, target: str, *children) -> nodes.reference:
     """A link to a place on another page."""
     address = f"{app.builder.get_relative_uri(from_page, page)}#{target}"
@@ -72,9 +78,8 @@ def fill_exercise_index(app, doctree, page):
                 if exercise["docname"] == where and exercise["type"].startswith("exercise")
             ]
             if items:
-                number = app.env.toc_secnumbers.get(where, {}).get("")
-                title = app.env.titles[where].astext()
-                filled.append(nodes.rubric("", f"{number[0]}. {title}" if number else title))
+                title = numbered(app.env, Path(where).name, app.env.titles[where].astext())
+                filled.append(nodes.rubric("", title))
                 filled.append(nodes.bullet_list("", *items))
         place.replace_self(filled)
         # a title may hold a formula: let the page load MathJax
@@ -99,14 +104,11 @@ def note_page(app, doctree):
 
 def stored_chapters(env):
     """Of each notebook of the book: its file, its number and title, and the notebook itself."""
-    numbers = chapter_numbers(Path(env.srcdir))
     for path in chapters(Path(env.srcdir)):
         env.note_dependency(str(path))
         notebook = nbformat.read(path, as_version=4)
         first = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
-        title = first.source.splitlines()[0].lstrip("# ")
-        number = numbers.get(path.stem)
-        yield path, f"{number}. {title}" if number else title, notebook
+        yield path, numbered(env, path.stem, first.source.splitlines()[0].lstrip("# ")), notebook
 
 
 # -------------------------------------------------------------------------- running times
