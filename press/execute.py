@@ -74,7 +74,7 @@ def execute(path: Path, for_others: bool) -> Outcome:
 
     notebook = nbformat.read(path, as_version=4)
     put_cell(notebook, source())
-    stamp = {"code": code_hash(notebook), "package": package_hash()}
+    stamp = {"code": code_hash(notebook), "package": package_hash(notebook)}
     current = 0
 
     def starts(cell: nbformat.NotebookNode, cell_index: int) -> None:
