@@ -59,7 +59,7 @@ class Translator(nn.Module):
     @property
     def attends(self) -> bool:
         """Whether there is an alignment to speak of."""
-        return isinstance(self.decoder.attention, Attention)
+        return self.decoder.attends
 
     def start(self, source: Source) -> tuple[Memory, Any]:
         """Read source sentences: the prepared memory and the decoder's first state."""
