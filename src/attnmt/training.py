@@ -17,7 +17,6 @@ from typing import Literal, get_args
 
 import torch
 from pydantic import TypeAdapter
-from safetensors.torch import save as to_safetensors
 from torch import Tensor
 from tqdm import tqdm
 
@@ -25,7 +24,7 @@ from attnmt.batches import Batch, batches
 from attnmt.checks import one_of, whole
 from attnmt.corpus import Corpus
 from attnmt.decoding import greedy
-from attnmt.files import read_tensors, remove_leftovers, write_aside
+from attnmt.files import read_tensors, remove_leftovers, write_tensors
 from attnmt.metrics import MOST, bleu, perplexity, texts
 from attnmt.model import SIDES, Translator
 
@@ -234,9 +233,9 @@ class Training:
                 if value is not None:  # a momentum that plain SGD does not have
                     tensors[f"{key}/{name}"] = value
         tensors = {name: value.detach().cpu().clone() for name, value in tensors.items()}
-        metadata = {"format": FORMAT, "history": HISTORY.dump_json(self.history).decode()}
+        metadata = {"history": HISTORY.dump_json(self.history).decode()}
         metadata |= {"facts": json.dumps(self.facts), "sums": json.dumps(self.sums)}
-        write_aside(self.path, to_safetensors(tensors, metadata))
+        write_tensors(self.path, tensors, format=FORMAT, metadata=metadata)
 
     def restore(self) -> None:
         """Go back to where the checkpoint was written; :func:`fit` says what is refused."""
