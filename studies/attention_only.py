@@ -17,7 +17,7 @@ from typing import Any
 import nbformat
 
 from attnmt import fit
-from attnmt_book.runs import CORPORA, RUN, book, record
+from attnmt_book.runs import CORPORA, RUN, record, undertrained_plan
 from studies.study import ROOT, STUDIES, open_store, save_store, versions
 
 CHAPTER = ROOT / "book" / "09_lookup.ipynb"
@@ -66,7 +66,7 @@ def main() -> None:
         runs, corpus = store["runs"][name], corpora[name]
         if str(seed) in runs:
             return
-        model, samples = make(corpus, seed=seed), book()["corpora"][name]["samples"]
+        model, samples = make(corpus, seed=seed), undertrained_plan()["corpora"][name]["samples"]
         title = f"attention-only-{name}-{seed}"
         run = record(title, model, corpus, recipes[name], seed, samples, progress=False)
         runs[str(seed)] = RUN.dump_python(run, mode="json") | {"command": store["command"]}
@@ -87,11 +87,11 @@ def main() -> None:
         save_store(STORE, store)
         print("learning rate", rate, measured, flush=True)
 
-    for seed in book()["seeds"]:
+    for seed in undertrained_plan()["seeds"]:
         train("grammar", seed)
     for rate in RATES:
         try_rate(rate)
-    for seed in book()["seeds"]:
+    for seed in undertrained_plan()["seeds"]:
         train("multi30k", seed)
 
 

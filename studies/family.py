@@ -55,11 +55,11 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import CONSTRUCTORS, evaluating
-from attnmt_book.runs import CORPORA, book, names
+from attnmt_book.runs import CORPORA, undertrained_names, undertrained_plan
 from studies.study import STUDIES, open_store, recorded, save_store, versions
 
 STORE = STUDIES / "family.json"
-SEEDS = tuple(book()["seeds"])
+SEEDS = tuple(undertrained_plan()["seeds"])
 WITHOUT = ("rnnencdec", "sutskever", "sutskever-forward")  # they do not attend
 
 SHORT = 20  # source words; the corpus has 4 to 40
@@ -261,7 +261,7 @@ def short(system: str, kind: str, seed: int) -> dict:
     for side in ("source_vocabulary", "target_vocabulary"):  # the same words for all
         less.__dict__[side] = getattr(corpus, side)
     model = CONSTRUCTORS[system](less, seed=seed)
-    recipe = Recipe(**book()["corpora"]["grammar"]["recipe"])
+    recipe = Recipe(**undertrained_plan()["corpora"]["grammar"]["recipe"])
     history = fit(model, less, recipe, seed, progress=False)
     found, scores = [], {}
     for part in ("test", "long"):
@@ -358,7 +358,7 @@ def samples() -> list[dict]:
 
 def plan() -> list[tuple]:
     """All that is to be computed: part, key, function, arguments; what is quick comes first."""
-    of_grammar = [name for name in names() if "-grammar-" in name]
+    of_grammar = [name for name in undertrained_names() if "-grammar-" in name]
     todo: list[tuple] = [
         ("yardsticks", "diagonal", diagonal),
         ("yardsticks", "best possible", best_possible),
@@ -377,10 +377,10 @@ def plan() -> list[tuple]:
         )
     for name in of_grammar:
         todo.append(("negations", name, negations, name))
-    todo += [("one word", name, one_word, name) for name in names()]
+    todo += [("one word", name, one_word, name) for name in undertrained_names()]
     for corpus, seed, (first, second) in product(CORPORA, SEEDS, RANKED):
         baseline, system = f"{first}-{corpus}-{seed}", f"{second}-{corpus}-{seed}"
-        if {baseline, system} <= set(names()):
+        if {baseline, system} <= set(undertrained_names()):
             todo.append(("paired", f"{baseline} {system}", paired, baseline, system))
     for seed, kind, system in product(SEEDS, ("short", "any"), TRAINED):
         todo.append(("short", f"{system}-{kind}-{seed}", short, system, kind, seed))

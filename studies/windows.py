@@ -27,7 +27,7 @@ from attnmt.corpus import Corpus
 from attnmt.metrics import alignment_error_by_class, texts
 from attnmt.model import Translator, evaluating
 from attnmt.training import Recipe
-from attnmt_book.runs import book, load_run
+from attnmt_book.runs import load_run, undertrained_plan
 from studies.study import STUDIES, open_store, recorded, save_store, versions
 
 STORE = STUDIES / "windows.json"
@@ -103,7 +103,7 @@ def saved(name: str) -> tuple[Translator, float]:
 def main() -> None:
     """Fill the store."""
     torch.set_num_threads(1)
-    corpus, recipe = grammar_corpus(), Recipe(**book()["corpora"]["grammar"]["recipe"])
+    corpus, recipe = grammar_corpus(), Recipe(**undertrained_plan()["corpora"]["grammar"]["recipe"])
     head = {
         "command": "make study NAME=windows",
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
@@ -127,7 +127,7 @@ def main() -> None:
         model = luong(corpus, score="general", window=window, D=D, seed=seed)
         return model, fit(model, corpus, recipe, seed, progress=False).cpu_seconds
 
-    for seed, (window, system) in product(book()["seeds"], RECORDED.items()):
+    for seed, (window, system) in product(undertrained_plan()["seeds"], RECORDED.items()):
         D = None if window == "global" else 10
         add(window, D, seed, lambda w=system, s=seed: saved(f"{w}-grammar-{s}"))
     for seed, D, window in product(SEEDS, WIDTHS, ("local-m", "local-p")):

@@ -135,19 +135,30 @@ def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
         print(written, flush=True)
 
 
-def record(names: list[str], models: str | None = None) -> None:
+def record(names: list[str], work: str | None = None) -> None:
     """Make recorded runs of the book again, on one thread.
 
     Args:
-        names: Of the runs: SYSTEM-CORPUS-SEED.
-        models: A folder to save the trained models in.
+        names: Of the runs, SYSTEM-CORPUS-SEED; or of a tier, for its runs that are not there yet.
+        work: A folder for the trained models, and for the state of the one in training: a run that
+            was stopped goes on from there.
     """
     torch.set_num_threads(1)
-    if unknown := set(names) - set(runs.names()):
-        raise ValueError(f"no run {min(unknown)!r}. There are: {', '.join(runs.names())}")
+    tiers = {tier["name"] for tier in runs.book()["tiers"]}
+    if unknown := set(names) - set(runs.names()) - tiers:
+        known = ", ".join([*sorted(tiers), *runs.names()])
+        raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
     for name in names:
-        run = runs.make(name, models)
-        print(f"{runs.save_run(run)}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
+        for one in missing(name) if name in tiers else [name]:
+            run, sentences = runs.make(one, Path(work) if work else None)
+            path = runs.save_run(run, sentences)
+            print(f"{path}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
+
+
+def missing(tier: str) -> list[str]:
+    """The runs of a tier that are not recorded yet."""
+    folder = runs.results_folder()
+    return [name for name in runs.names(tier) if not (folder / f"{name}.json").exists()]
 
 
 def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> None:

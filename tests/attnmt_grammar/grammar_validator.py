@@ -771,6 +771,7 @@ def first_parts():
 DETERMINING = {row["english"] for name in ("determiners", "adjectives") for row in table(name)} | {
     "an"
 }
+QUALITIES = {row["english"] for row in table("adjectives")} | {"very"}
 
 
 def english_faults(words):
@@ -812,7 +813,14 @@ class English:
 
     @staticmethod
     def frame(subject=None, done=False):
-        return {"subject": subject, "done": done, "helper": "", "inverted": ""}
+        return {
+            "subject": subject,
+            "done": done,
+            "helper": "",
+            "inverted": "",
+            "we": False,
+            "owner": "",
+        }
 
     def read(self, i):
         """Take one word or phrase; return the index behind it."""
@@ -841,7 +849,15 @@ class English:
         elif word in english_verbs() and after != "'s":
             self.verb(word)
         elif word in SUBJECTS:
+            top["we"] = word == "we"
             self.phrase(SUBJECTS[word])
+        elif word in ("her", "their") and self.owns(i):
+            if top["done"] or top["helper"]:
+                self.owner(top, word)
+            elif top["subject"] is None and self.governed(i):
+                top["owner"] = word  # in their house the men sleep: the subject comes later
+            elif word == "their":
+                raise Fault("their in the subject")
         elif word in first_parts() and after in english_nouns():
             pass  # car, in car key
         elif word[0].isupper() or word in english_nouns():
@@ -866,6 +882,17 @@ class English:
         self.phrase(number)
         self.noun = number
         return i + 1
+
+    def owner(self, frame, word):
+        """their with a subject they, her with any other."""
+        theirs = frame["subject"] == "3p" and not frame["we"]
+        if word != ("their" if theirs else "her"):
+            raise Fault(f"{word} with a subject {frame['subject']}")
+
+    def owns(self, i):
+        """Whether her or their at i is a possessive: an adjective or a noun stands behind it."""
+        after = self.words[i + 1]
+        return after in QUALITIES | first_parts() or after in english_nouns()
 
     def governed(self, i):
         """Whether a preposition stands before the noun phrase that ends at i."""
@@ -928,6 +955,8 @@ class English:
             raise Fault(f"{word} has no subject")
         if not agree(frame["subject"], persons):
             raise Fault(f"{frame['subject']} {word}")
+        if frame["owner"]:
+            self.owner(frame, frame["owner"])
         frame["done"] = True
         return frame
 
