@@ -12,7 +12,7 @@ from sacrebleu.significance import PairedTest
 from attnmt.batches import batches
 from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
-from attnmt.decoding import Model, Translation, members
+from attnmt.decoding import Model, Translation
 from attnmt.model import Vocabularies, evaluating
 from attnmt.vocab import UNK
 
@@ -29,7 +29,7 @@ def perplexity(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> flo
         ValueError: no pairs.
     """
     total, tokens = 0.0, 0
-    with evaluating(*members(model)):
+    with evaluating(model):
         vocabularies = model.source_vocabulary, model.target_vocabulary
         for batch in batches(pairs, *vocabularies, batch_size, pool=None):
             losses = model.token_losses(batch.to(model.device))
