@@ -1,0 +1,1 @@
+"""What the chapters share: recorded runs, the truth rule, claims, plots."""
