@@ -8,12 +8,10 @@ any. :mod:`.comparison` compares such systems.
 
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
 from attnmt.checks import one_of
-from attnmt.runs import Run, results_folder
 from attnmt_book.comparison import (
     AER,
     BLEU_SCORE,
@@ -24,9 +22,10 @@ from attnmt_book.comparison import (
     by_sentences,
     share,
 )
+from attnmt_book.runs import Run, load_statistics
 
 METRICS = {"bleu": BLEU_SCORE, "aer": AER, "perplexity": PERPLEXITY}
-STORED = {"bleu": "bleu", "aer": "aer", "perplexity": "nll"}  # how an array's name ends
+STORED = {"bleu": "bleu", "aer": "aer", "perplexity": "losses"}  # how an array's name ends
 Parts = str | tuple[str, str]
 
 
@@ -67,25 +66,24 @@ def measured(runs: Sequence[Run], what: str = "bleu", part: Parts = "test") -> S
 
 def sentences(run: Run, part: str, what: str) -> np.ndarray | None:
     """A run's statistics (sentences, k) of a part of the test set; None if they were not kept."""
-    arrays = _stored(results_folder() / "sentences" / f"{run.name}.npz")
+    if run.format == "attnmt-run-1":
+        return None
+    arrays = _statistics(run.name)
     name, _, chosen = part.partition(":")
     array = arrays.get(f"{name}_{STORED[what]}")
     if array is None or not chosen:
         return array
     if chosen == "known":
-        known = arrays.get(f"known_{name}")
+        known = arrays.get(f"{name}_known")
         return None if known is None else array[known]
     shortest, longest = (int(end) for end in chosen.split("-"))
-    lengths = arrays[f"lengths_{name}"]
+    lengths = arrays[f"{name}_length"]
     return array[(lengths >= shortest) & (lengths <= longest)]
 
 
 @lru_cache(maxsize=256)
-def _stored(path: Path) -> dict[str, np.ndarray]:
-    if not path.exists():
-        return {}
-    with np.load(path) as arrays:
-        return dict(arrays)
+def _statistics(name: str) -> dict[str, np.ndarray]:
+    return load_statistics(name)
 
 
 # ------------------------------------------------------------------------ scores, where they were
