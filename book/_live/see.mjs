@@ -6,7 +6,7 @@
 //   mode         "pair" (two models side by side), "single" (one), "step" (one word, frame by frame)
 //   models       names of weights: "rnnsearch" is fetched from rnnsearch.safetensors beside this module
 //   weights      instead of fetching: { name: ArrayBuffer, or text in base64 }
-//   sentence     German, to begin with
+//   sentence     German, to begin with, and `english`, its translation
 //   sentences    instead of fetching sentences.json: its content
 //   code         { name: { frame: HTML } }, the package's source beside a step
 //   translator   instead of importing translator.mjs: the module
@@ -14,6 +14,7 @@
 // Nothing is asked of any other server. Numbers on the screen are the model's own.
 
 const MOST_WORDS = 60; // of a sentence that is read
+const LONGEST_SEEN = 40; // words of a sentence in training
 const SUGGESTIONS = 6;
 const END = "</s>";
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -33,8 +34,13 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const percent = (share) =>
-  share > 0 && share < 0.005 ? "under 1%" : `${Math.round(100 * share)}%`;
+// Never 0% or 100% of what is neither.
+function percent(share) {
+  if (share > 0 && share < 0.005) return "<1%";
+  if (share < 1 && share >= 0.995) return ">99%";
+  return `${Math.round(100 * share)}%`;
+}
+
 const number = (value) => value.toFixed(2).replace("-", "\u2212");
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const largest = (values) => values.reduce((best, value, at) => (value > values[best] ? at : best), 0);
@@ -110,6 +116,12 @@ async function fetchBytes(url, progress) {
   return new Blob(parts).arrayBuffer();
 }
 
+async function fetchJson(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${response.status} ${url}`);
+  return response.json();
+}
+
 const fromBase64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
 
 // All that a view needs; what was fetched once is kept for the page.
@@ -133,14 +145,12 @@ class Library {
     return this.options.translator ?? this.once("translator", () => import(beside("translator.mjs")));
   }
 
+  // Sentences as they are written, with their words: { de, en, reference }.
   async sentences() {
-    const given = this.options.sentences;
-    if (given) return given;
-    return this.once("sentences", async () => {
-      const response = await fetch(beside("sentences.json"));
-      if (!response.ok) throw new Error(`${response.status} sentences.json`);
-      return response.json();
-    });
+    const { written } = await this.translator();
+    const raw = this.options.sentences ?? (await this.once("sentences", () => fetchJson(beside("sentences.json"))));
+    const entry = ({ german, english }) => ({ de: written(german), en: written(english), reference: english });
+    return { ...raw, chains: raw.chains.map((chain) => chain.map(entry)), random: raw.random.map(entry) };
   }
 
   async model(name, progress = () => {}) {
@@ -260,7 +270,7 @@ class Words {
       button.style.setProperty("--w", weight.toFixed(4));
       button.classList.toggle("strong", weight >= 0.1);
       button.classList.toggle("lit", at === lit);
-      button.querySelector("i").textContent = weight >= 0.1 ? Math.round(100 * weight) : "";
+      button.querySelector("i").dataset.share = weight >= 0.1 ? percent(weight) : "";
     });
   }
 }
@@ -336,14 +346,14 @@ function strip(values, { label, strength = 1 } = {}) {
 // ------------------------------------------------------------------------------ the sentence
 
 // The field, its completion, its buttons and its notes. `changed(entry)` hears of each sentence:
-// { de, en }, where en is known only of sentences that are not the reader's own.
+// { de, en, reference }, the last two of sentences that are not the reader's own.
 class Chooser {
-  constructor({ model, sentences, first, longer, changed }) {
-    Object.assign(this, { model, sentences, changed, trail: [] });
+  constructor({ model, sentences, first, most, longer, changed }) {
+    Object.assign(this, { model, sentences, most, changed, trail: [] });
     this.words = model.sourceWords.filter((word) => !/^<.*>$/.test(word));
     this.id = `live-${Math.random().toString(36).slice(2, 8)}`;
     this.field = make("input", {
-      type: "text", class: "live-field", id: this.id, lang: "de", value: first, spellcheck: "false",
+      type: "text", class: "live-field", id: this.id, lang: "de", value: first.de, spellcheck: "false",
       autocomplete: "off", autocapitalize: "off", role: "combobox", "aria-expanded": "false",
       "aria-autocomplete": "list", "aria-controls": `${this.id}-list`, enterkeyhint: "go",
       "aria-describedby": `${this.id}-notes`,
@@ -371,7 +381,7 @@ class Chooser {
       const at = this.options().indexOf(event.target.closest("li"));
       if (at >= 0) this.accept(at);
     });
-    this.entry = this.find(first) ?? { de: first };
+    this.entry = this.find(first.de) ?? { reference: first.en && model.target.tokenise(first.en), ...first };
     this.refresh();
   }
 
@@ -398,7 +408,8 @@ class Chooser {
 
   random() {
     this.trail = [];
-    const others = this.sentences.random.filter((entry) => entry.de !== this.entry.de);
+    const fits = (entry) => entry.de !== this.entry.de && entry.de.split(" ").length <= this.most;
+    const others = this.sentences.random.filter(fits);
     this.set(others[Math.floor(Math.random() * others.length)]);
   }
 
@@ -513,8 +524,8 @@ class Chooser {
     const found = [];
     const count = words.filter(isWord).length;
     if (cut) found.push(`That is ${words.length + cut} words. Only the first ${MOST_WORDS} are translated.`);
-    else if (words.length > (this.sentences.longest ?? Infinity))
-      found.push(`No sentence in training had more than ${this.sentences.longest} words, and this one has ${words.length}. Expect mistakes.`);
+    else if (words.length > (LONGEST_SEEN))
+      found.push(`No sentence in training had more than ${LONGEST_SEEN} words, and this one has ${words.length}. Expect mistakes.`);
     const typing = !this.list.hidden && unknown.at(-1) === words.at(-1) ? unknown.slice(0, -1) : unknown;
     const foreign = typing.filter((word) => /\p{L}/u.test(word) && !/\p{Script=Latin}/u.test(word));
     if (foreign.length) found.push(["The model reads German only. It does not know this script: ", german(foreign[0]), "."]);
@@ -543,19 +554,15 @@ class Chooser {
   }
 }
 
-// "A." and "B." as "A, und b.", with the translation if both are known.
+// "A." and "B." as "A, und b."; with the translation if both are known.
 export function joined(one, other, known) {
   const open = (text) => text.replace(/\s*[.!?]\s*$/, "");
   const lower = (text) => text[0].toLowerCase() + text.slice(1);
-  const begin = (text, isKnown) => {
-    const first = text.split(" ")[0];
-    return isKnown(lower(first)) ? lower(text) : text;
-  };
-  const names = new Set(known);
-  const de = `${open(one.de)}, und ${begin(other.de, (word) => names.has(word))}`;
-  if (!one.en || !other.en) return { de };
-  const plain = /^(The|A|An|He|She|It|They|We|You|My|His|Her|Our|Their|This|That|Yesterday|Today|Tomorrow|Now|Often|In|On|At|When|If)\b/;
-  return { de, en: `${open(one.en)}, and ${plain.test(other.en) ? lower(other.en) : other.en}` };
+  const small = known.includes(lower(other.de.split(" ")[0]));
+  const de = `${open(one.de)}, und ${small ? lower(other.de) : other.de}`;
+  if (!one.reference || !other.reference) return { de };
+  const reference = [...one.reference.slice(0, -1), ",", "and", ...other.reference];
+  return { de, en: `${open(one.en)}, and ${other.reference[0]}${other.en.slice(other.reference[0].length)}`, reference };
 }
 
 // ------------------------------------------------------------------------------ one translation
@@ -637,7 +644,7 @@ class Translation {
     });
     this.looker = this.cards.find((card) => card.model.attends);
     this.chooser = new Chooser({
-      model: models[0], sentences, first, longer: true,
+      model: models[0], sentences, first, most: 16, longer: true,
       changed: (entry) => this.translate(entry),
     });
     this.source = new Words({ label: "The German sentence, word by word", lang: "de", light: (at) => this.lightSource(at) });
@@ -659,7 +666,8 @@ class Translation {
       this.say,
       make("div", { class: "live-cards" }, this.cards.map((card) => card.element)),
       this.reference,
-      this.looker ? make("div", { class: "live-below" }, alignment, mode === "pair" ? this.growth : null) : null,
+      mode === "pair" ? this.growth : null,
+      this.looker ? alignment : null,
       this.spoken,
     );
     this.element.addEventListener("pointerleave", () => this.settle());
@@ -705,7 +713,7 @@ class Translation {
   }
 
   finish(entry) {
-    const reference = entry.en ? this.cards[0].model.target.tokenise(entry.en) : null;
+    const reference = entry.reference ?? null;
     this.reference.replaceChildren(...(entry.en ? [make("b", {}, "Reference: "), entry.en] : []));
     const shares = this.cards.map((card) => card.judge(reference));
     this.rest = this.looker ? farthest(this.looker.steps) : 0;
@@ -854,12 +862,19 @@ function html(tag, attributes, inner) {
   return element;
 }
 
+// A number and a bar of this length, from 0 to 1.
+function meter(text, length, under = false) {
+  const bar = make("i", { class: under ? "under" : "" });
+  bar.style.setProperty("--w", length.toFixed(4));
+  return make("div", { class: "live-meter" }, make("span", {}, text), bar);
+}
+
 class Stepper {
   constructor({ library, models, names, sentences, first, code }) {
     Object.assign(this, { library, names, sentences, code, turn: 0, at: 0, frame: 0, loaded: new Map() });
     models.forEach((model, number) => this.loaded.set(names[number], model));
     this.name = names[0];
-    this.chooser = new Chooser({ model: models[0], sentences, first, longer: false, changed: (entry) => this.translate(entry) });
+    this.chooser = new Chooser({ model: models[0], sentences, first, most: 9, longer: false, changed: (entry) => this.translate(entry) });
     this.target = new Words({ label: "The translation: choose the word to look at", lang: "en", light: () => {} });
     this.target.element.addEventListener("click", (event) => this.choose(event));
     this.equations = make("ol", { class: "live-frames" });
@@ -1022,22 +1037,21 @@ class Stepper {
     const rows = words.map((word, s) => {
       const score = step.scores[s];
       const outside = step.window && (s < step.window.first || s > step.window.last);
-      const scored = make("td", { class: "live-number" }, Number.isFinite(score) ? number(score) : "none", make("i", { class: score < 0 ? "under" : "" }));
-      scored.style.setProperty("--w", Number.isFinite(score) ? Math.abs(score / most).toFixed(3) : 0);
-      const weight = make("td", { class: "live-number weight" }, past("softmax") ? [percent(step.align[s]), make("i")] : "");
-      weight.style.setProperty("--w", past("softmax") ? step.align[s].toFixed(4) : 0);
+      const finite = Number.isFinite(score);
+      const scored = meter(finite ? number(score) : "none", finite ? Math.abs(score / most) : 0, score < 0);
+      const weight = past("softmax") ? meter(percent(step.align[s]), step.align[s]) : "";
       const annotation = this.steps.annotations?.[s];
       const share = past("blend") ? step.align[s] : 1;
       const drawn = annotation ? strip(annotation, { label: `annotation of ${word}`, strength: share }) : "";
       const gloss = this.sentences.glosses?.[word];
       return make("tr", { class: `${outside ? "outside" : ""} ${s === best && past("softmax") ? "best" : ""}` },
         make("th", { scope: "row" }, make("span", { lang: "de" }, word), gloss && isWord(word) ? make("small", {}, ` ${gloss}`) : null),
-        make("td", { class: "live-strips" }, drawn), scored, weight);
+        make("td", { class: "live-strips" }, drawn), make("td", { class: "live-number" }, scored), make("td", { class: "live-number weight" }, weight));
     });
     const total = make("tr", { class: `live-total ${past("blend") ? "" : "later"}` },
       html("th", { scope: "row" }, `<mark>${sub(symbols.blend)}</mark> <small>blend</small>`),
       make("td", { class: "live-strips" }, past("blend") ? strip(step.context, { label: `the context, ${step.context.length} numbers` }) : ""),
-      make("td"), make("td", { class: "live-number" }, past("softmax") ? percent(sum(step.align)) : ""));
+      make("td"), make("td", { class: "live-number" }, past("softmax") ? meter(percent(sum(step.align)), 0) : ""));
     const query = make("tr", { class: "live-query" },
       html("th", { scope: "row" }, `<mark>${sub(symbols.query)}</mark> <small>asks</small>`),
       make("td", { class: "live-strips" }, strip(step.query, { label: `the query, ${step.query.length} numbers` })), make("td"), make("td"));
@@ -1115,7 +1129,7 @@ const VIEWS = {
 export async function render({ model: given, el }) {
   const option = (name) => given.get(name);
   const options = Object.fromEntries(
-    ["mode", "models", "weights", "sentence", "sentences", "code", "labels", "translator"].map((name) => [name, option(name) ?? undefined]),
+    ["mode", "models", "weights", "sentence", "english", "sentences", "code", "labels", "translator"].map((name) => [name, option(name) ?? undefined]),
   );
   const mode = options.mode ?? "single";
   const names = options.models ?? Object.keys(options.weights ?? {});
@@ -1134,7 +1148,7 @@ export async function render({ model: given, el }) {
     const first = mode === "step" ? names.slice(0, 1) : names;
     const [sentences, ...models] = await Promise.all([library.sentences(), ...first.map((name) => library.model(name, progress))]);
     performance.mark("live-loaded");
-    const sentence = options.sentence ?? sentences.chains?.[0]?.[0]?.de ?? "";
+    const sentence = options.sentence ? { de: options.sentence, en: options.english } : sentences.chains[0][0];
     view = VIEWS[mode]({ library, models, names, sentences, first: sentence, code: options.code });
   } catch (error) {
     console.warn(error);
