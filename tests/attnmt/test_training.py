@@ -1,0 +1,274 @@
+"""training.py: recipes are data, and fit follows them."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from conftest import made_up_corpus
+from pydantic import TypeAdapter
+
+from attnmt import Recipe, bleu, fit, greedy, perplexity, rnnsearch, training
+from attnmt.batches import batches
+from attnmt.metrics import texts
+from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, Epoch, History, best_device
+
+
+def weights_of(model):
+    return torch.cat([weights.flatten().cpu() for weights in model.parameters()])
+
+
+def test_perplexity_falls_and_the_history_tells(corpus, capsys):
+    model = rnnsearch(corpus, hidden=16)
+    before = perplexity(model, corpus.valid)
+    recipe = Recipe(epochs=6, batch_size=16, learning_rate=1e-2, halve_after=None)
+    history = fit(model, corpus, recipe, device="cpu")
+    assert [epoch.epoch for epoch in history.epochs] == [1, 2, 3, 4, 5, 6]
+    assert history.epochs[-1].valid_perplexity < before / 2
+    assert history.epochs[-1].valid_perplexity == pytest.approx(perplexity(model, corpus.valid))
+    tokens = sum(len(pair.target) + 1 for pair in corpus.train)
+    for epoch in history.epochs:
+        assert epoch.tokens == tokens
+        assert epoch.gradient_norm > 0
+        assert epoch.cpu_seconds > 0
+    assert history.cpu_seconds == pytest.approx(sum(epoch.cpu_seconds for epoch in history.epochs))
+    assert history.cpu_seconds > 0
+    assert history.device == "cpu"
+    shown = capsys.readouterr().err
+    assert "epoch 6/6" in shown and "tokens/s" in shown
+
+
+def test_the_first_step_is_adam_on_the_mean_loss_by_hand(corpus):
+    """Adam's first step moves each weight by the learning rate against its gradient's sign."""
+    recipe = Recipe(epochs=1, batch_size=len(corpus.train), learning_rate=1e-3, clip=1e9)
+    model, twin = rnnsearch(corpus, hidden=5), rnnsearch(corpus, hidden=5)
+    fit(model, corpus, recipe, device="cpu", progress=False)
+    vocabularies = twin.source_vocabulary, twin.target_vocabulary
+    (batch,) = batches(corpus.train, *vocabularies, len(corpus.train), 20, 0)
+    loss = twin.token_losses(batch).mean()
+    loss.backward()
+    for moved, weights in zip(model.parameters(), twin.parameters(), strict=True):
+        step = -1e-3 * weights.grad / (weights.grad.abs() + 1e-8)
+        torch.testing.assert_close(moved, weights + step, rtol=0, atol=2e-5)
+
+
+def test_the_train_perplexity_is_per_token_padding_left_out(corpus):
+    recipe = Recipe(epochs=1, batch_size=7, learning_rate=1e-12)  # as good as not moving
+    model = rnnsearch(corpus, hidden=5)
+    expected = perplexity(model, corpus.train)
+    (epoch,) = fit(model, corpus, recipe, device="cpu", progress=False).epochs
+    assert epoch.train_perplexity == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_seed_decides_everything(corpus):
+    def train(seed):
+        model = rnnsearch(corpus, hidden=5)
+        torch.rand(seed + 1)  # whatever was drawn before must not matter
+        fit(model, corpus, Recipe(epochs=1, batch_size=30), seed, device="cpu", progress=False)
+        return weights_of(model)
+
+    assert torch.equal(train(0), train(0))
+    assert not torch.equal(train(0), train(1))
+
+
+def test_each_epoch_and_each_seed_reads_the_pairs_in_another_order(corpus, monkeypatch):
+    epochs = []
+
+    def seen(*arguments):
+        epochs.append([batch.target_out.tolist() for batch in batches(*arguments)])
+        return batches(*arguments)
+
+    monkeypatch.setattr(training, "batches", seen)
+    for seed in (0, 1):
+        model = rnnsearch(corpus, hidden=3)
+        fit(model, corpus, Recipe(epochs=2), seed, device="cpu", progress=False)
+    assert len(epochs) == 4
+    for number, epoch in enumerate(epochs):
+        assert epoch not in epochs[:number]
+
+
+def test_training_leaves_the_random_generator_outside_alone(corpus):
+    torch.manual_seed(5)
+    expected = torch.rand(2)
+    torch.manual_seed(5)
+    fit(rnnsearch(corpus, hidden=3), corpus, Recipe(epochs=1), device="cpu", progress=False)
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_the_gradient_is_clipped(corpus):
+    one = Recipe(epochs=1, batch_size=len(corpus.train), learning_rate=1e-3, clip=1e-9)
+    model = rnnsearch(corpus, hidden=5)
+    before = weights_of(model)
+    fit(model, corpus, one, device="cpu", progress=False)
+    # Adam divides by |g| + 1e-8: a gradient of norm 1e-9 in all moves weights far less than 1e-3
+    assert float((weights_of(model) - before).detach().abs().max()) < 1e-4
+
+
+def test_the_learning_rate_is_halved_after_some_epochs():
+    recipe = Recipe(learning_rate=1.0, halve_after=5)
+    assert [recipe.learning_rate_of(epoch) for epoch in (1, 5, 6, 7, 8)] == [1, 1, 0.5, 0.25, 0.125]
+    constant = Recipe(learning_rate=1.0, halve_after=None)
+    assert constant.learning_rate_of(100) == 1
+
+
+@pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "clip", "pool"])
+@pytest.mark.parametrize("value", [0, -1, math.nan])
+def test_a_recipe_must_make_sense(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be (positive|a whole number)"):
+        Recipe(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["epochs", "batch_size", "pool"])
+@pytest.mark.parametrize("value", [True, 1.5])
+def test_a_recipe_counts_in_whole_numbers(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
+        Recipe(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["optimiser", "per", "keep"])
+def test_a_recipe_must_choose_what_there_is(name):
+    with pytest.raises(ValueError, match=rf"{name} must be one of .*, not 'other'"):
+        Recipe(**{name: "other"})
+
+
+def test_the_papers_recipes():
+    """Bahdanau et al. 2015, appendix B.2; Luong et al. 2015, section 4.1."""
+    assert (BAHDANAU.optimiser, BAHDANAU.learning_rate, BAHDANAU.clip) == ("adadelta", 1, 1)
+    assert (BAHDANAU.batch_size, BAHDANAU.pool, BAHDANAU.halve_after) == (80, 20, None)
+    for recipe, epochs, last in ((LUONG, 10, 5), (LUONG_DROPOUT, 12, 8)):
+        assert (recipe.optimiser, recipe.clip, recipe.batch_size) == ("sgd", 5, 128)
+        assert (recipe.epochs, recipe.per) == (epochs, "sentence")
+        rates = [recipe.learning_rate_of(epoch) for epoch in range(1, epochs + 1)]
+        assert rates == [1] * last + [0.5**n for n in range(1, epochs - last + 1)]
+
+
+def one_step(corpus, **settings):
+    """The weights before and after one step with all of train as the batch, and the gradient."""
+    size = len(corpus.train)
+    model, twin = rnnsearch(corpus, hidden=5), rnnsearch(corpus, hidden=5)
+    fit(model, corpus, Recipe(1, size, **settings), device="cpu", progress=False)
+    (batch,) = batches(corpus.train, twin.source_vocabulary, twin.target_vocabulary, size, 20, 0)
+    twin.token_losses(batch).sum().backward()
+    tokens = sum(len(pair.target) + 1 for pair in corpus.train)
+    grads = [weights.grad for weights in twin.parameters()]
+    before, after = list(twin.parameters()), list(model.parameters())
+    return before, after, grads, {"token": tokens, "sentence": size}
+
+
+@pytest.mark.parametrize("per", ["token", "sentence"])
+def test_one_step_of_sgd_by_hand(corpus, per):
+    rate = {"token": 0.1, "sentence": 0.01}[per]
+    settings = {"learning_rate": rate, "clip": 1e9, "optimiser": "sgd", "per": per}
+    before, after, grads, count = one_step(corpus, **settings)
+    for old, new, grad in zip(before, after, grads):
+        torch.testing.assert_close(new, old - rate * grad / count[per], rtol=0, atol=1e-6)
+
+
+def test_one_step_of_adadelta_by_hand(corpus):
+    """Zeiler 2012, algorithm 1, with the rho and the epsilon of Bahdanau et al. 2015."""
+    settings = {"learning_rate": 1.0, "clip": 1e9, "optimiser": "adadelta", "per": "sentence"}
+    before, after, grads, count = one_step(corpus, **settings)
+    rho, epsilon = 0.95, 1e-6
+    for old, new, grad in zip(before, after, grads):
+        grad = grad / count["sentence"]
+        mean_square = (1 - rho) * grad**2
+        step = -(epsilon**0.5) / (mean_square + epsilon).sqrt() * grad
+        torch.testing.assert_close(new, old + step, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("keep", ["last", "best"])
+def test_the_weights_of_the_epoch_that_the_recipe_names_are_kept(corpus, monkeypatch, keep):
+    said, seen = iter([3.0, 2.0, 2.0, 4.0]), []
+
+    def perplexity(model, pairs):
+        assert pairs is corpus.valid
+        seen.append(weights_of(model))
+        return next(said)
+
+    monkeypatch.setattr(training, "perplexity", perplexity)
+    model = rnnsearch(corpus, hidden=5)
+    history = fit(model, corpus, Recipe(4, keep=keep), device="cpu", progress=False)
+    assert history.best.epoch == 2  # the first of equals
+    assert torch.equal(weights_of(model), seen[{"last": 3, "best": 1}[keep]])
+
+
+def test_bleu_is_measured_when_asked(corpus):
+    model = rnnsearch(corpus, hidden=16)
+    recipe = Recipe(epochs=4, batch_size=16, learning_rate=1e-2)
+    history = fit(model, corpus, recipe, device="cpu", progress=False, measure_bleu=True)
+    translated = texts(model, greedy(model, [pair.source for pair in corpus.valid]))
+    references = [pair.target_text for pair in corpus.valid]
+    assert history.epochs[-1].bleu == bleu(translated, references, lowercase=True).score
+    silent = fit(rnnsearch(corpus, hidden=16), corpus, recipe, device="cpu", progress=False)
+    assert {epoch.bleu for epoch in silent.epochs} == {None}
+    assert silent.epochs[-1].valid_perplexity == history.epochs[-1].valid_perplexity
+
+
+def test_tokens_a_second():
+    epoch = Epoch(1, 2.0, 3.0, 0.1, 1.0, tokens=600, seconds=4.0, cpu_seconds=2.0)
+    assert epoch.tokens_per_second == 150
+
+
+def test_a_history_recorded_before_bleu_was_can_be_read():
+    old = {"epoch": 1, "train_perplexity": 2.0, "valid_perplexity": 3.0, "learning_rate": 0.1}
+    old |= {"gradient_norm": 1.0, "tokens": 6, "seconds": 1.0, "cpu_seconds": 1.0}
+    history = TypeAdapter(History).validate_python({"epochs": [old], "device": "cpu"})
+    assert history.epochs[0].bleu is None
+    new = TypeAdapter(Recipe).validate_python({"epochs": 3, "clip": 1.0})
+    assert new == Recipe(3) and (new.optimiser, new.per, new.keep) == ("adam", "token", "last")
+
+
+@pytest.mark.parametrize("part", ["train", "valid"])
+def test_a_corpus_with_nothing_to_learn_or_to_judge_by_is_refused_at_once(corpus, part):
+    model = rnnsearch(corpus, hidden=3)
+    empty = replace(corpus, **{part: []})
+    empty.__dict__.update(  # the vocabularies of the whole corpus
+        source_vocabulary=corpus.source_vocabulary, target_vocabulary=corpus.target_vocabulary
+    )
+    with pytest.raises(ValueError, match="made-up needs pairs in both train and valid"):
+        fit(model, empty)
+
+
+def test_a_model_of_another_vocabulary_is_refused(corpus):
+    other = made_up_corpus(train=3, seed=9)
+    with pytest.raises(ValueError, match=r"source_vocabulary is not that of made-up"):
+        fit(rnnsearch(other, hidden=3), corpus)
+
+
+def test_a_loss_that_is_no_number_stops_the_training(corpus):
+    model = rnnsearch(corpus, hidden=3)
+    with torch.no_grad():
+        model.decoder.W_o.bias[0] = math.nan
+    with pytest.raises(FloatingPointError, match="epoch 1, batch 1, at learning rate"):
+        fit(model, corpus, Recipe(epochs=1), device="cpu", progress=False)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_training_on_a_gpu_gives_the_same_losses(corpus):
+    cpu, gpu = rnnsearch(corpus, hidden=8), rnnsearch(corpus, hidden=8)
+    recipe = Recipe(epochs=2, batch_size=16)
+    on_cpu = fit(cpu, corpus, recipe, device="cpu", progress=False)
+    on_gpu = fit(gpu, corpus, recipe, progress=False)
+    assert on_gpu.device == "cuda"
+    for one, other in zip(on_cpu.epochs, on_gpu.epochs, strict=True):
+        assert one.valid_perplexity == pytest.approx(other.valid_perplexity, rel=1e-2)
+
+
+def test_the_device_is_chosen_by_itself():
+    assert best_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_numbers_too_small_to_matter_are_zero_in_a_step_and_only_there(before):
+    smallest = torch.finfo(torch.float32).tiny
+    try:
+        if not torch.set_flush_denormal(before):
+            pytest.skip("this processor cannot flush denormal numbers")
+        with training.without_denormals():
+            assert torch.tensor([smallest]) / 2 == 0
+        assert (torch.tensor([smallest]) / 2 == 0) == before
+        with pytest.raises(KeyboardInterrupt), training.without_denormals():
+            raise KeyboardInterrupt
+        assert (torch.tensor([smallest]) / 2 == 0) == before
+    finally:
+        torch.set_flush_denormal(False)
