@@ -100,8 +100,13 @@ def _aer(sums: np.ndarray) -> np.ndarray:
     return 1 - (sure + possible) / (predicted + gold)
 
 
+def ratio(sums: np.ndarray) -> np.ndarray:
+    """The first column by the second: (..., k) to (...)."""
+    return sums[..., 0] / sums[..., 1]
+
+
 def _perplexity(sums: np.ndarray) -> np.ndarray:
-    return np.exp(sums[..., 0] / sums[..., 1])
+    return np.exp(ratio(sums))
 
 
 BLEU_SCORE = Metric("BLEU", 10, 1, _bleu)
@@ -113,6 +118,12 @@ AER = Metric("AER", 4, 3, _aer)
 PERPLEXITY = Metric("perplexity", 2, 1, _perplexity)
 """exp of the mean -log p per token: sum of -log p, tokens."""
 
+NATS = Metric("-log p per token", 2, 1, ratio)
+"""The logarithm of perplexity: a difference here is a *ratio* of perplexities, on any corpus."""
+
+LENGTH = Metric("length", 10, 1, ratio)
+"""Words written per word of the reference, from the statistics of BLEU."""
+
 
 def share(metric: Metric = BLEU_SCORE) -> Metric:
     """How much of its score in one part a system keeps in another: (second part) / (first).
@@ -121,11 +132,11 @@ def share(metric: Metric = BLEU_SCORE) -> Metric:
     that a system keeps when sentences grow.
     """
 
-    def ratio(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    def kept(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
             return metric.score(second) / metric.score(first)
 
-    return Metric(f"share of {metric.name}", metric.columns, metric.reference, ratio, parts=2)
+    return Metric(f"share of {metric.name}", metric.columns, metric.reference, kept, parts=2)
 
 
 # ------------------------------------------------------------------------------------- systems
