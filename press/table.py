@@ -8,7 +8,8 @@ from statistics import mean
 
 from attnmt_book.runs import Run, book, load_run, results_folder
 
-SHORT, LONG = (4, 10), (31, 40)  # source words
+SHORT = (4, 10)  # source words
+LONG = (31, 40)
 
 
 def within(run: Run, bounds: tuple[int, int]) -> float:
@@ -27,15 +28,16 @@ def cell(values: Sequence[float | None], digits: int = 1) -> str:
 
 def main() -> None:
     """Print one table a corpus."""
-    plan, folder = book(), results_folder()
+    plan = book()
+    folder = results_folder()
     for corpus in plan["corpora"]:
         print(f"\n{corpus}\n")
         head = "system | seeds | BLEU | 4–10 words | 31–40 words | perplexity | AER | CPU-seconds"
         print(f"| {head} |\n|{'---|' * 8}")
         signature = "none yet"
         for system in plan["systems"]:
-            names = [f"{system}-{corpus}-{seed}" for seed in plan["seeds"]]
-            runs = [load_run(name) for name in names if (folder / f"{name}.json").exists()]
+            found = sorted(folder.glob(f"{system}-{corpus}-?.json"))
+            runs = [load_run(path.stem) for path in found]
             if not runs:
                 continue
             signature = runs[0].bleu.signature

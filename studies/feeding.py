@@ -38,7 +38,7 @@ import torch
 from attnmt import Recipe, Translator, force_align, greedy, luong
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation
-from attnmt_book.runs import CORPORA, book, record
+from attnmt_book.runs import CORPORA, record, undertrained_plan
 from studies.study import STUDIES, open_store, recorded, save_store, versions
 
 STORE = STUDIES / "feeding.json"
@@ -51,7 +51,7 @@ CONTENT = {"noun", "name", "verb", "adjective", "adverb", "number"}
 EDGES = (1, 11, 21, 31, 41, 61)  # source words: first of each bucket, and one past the last
 GRAMS = (2, 3, 4)
 
-THE_BOOKS = Recipe(**book()["corpora"]["grammar"]["recipe"])
+THE_BOOKS = Recipe(**undertrained_plan()["corpora"]["grammar"]["recipe"])
 LONGER = Recipe(epochs=2 * THE_BOOKS.epochs, halve_after=2 * THE_BOOKS.halve_after)
 TRAINED: dict[str, tuple[Recipe, dict]] = {
     "bidirectional + feed": (THE_BOOKS, {"bidirectional": True, "feeding": True}),
@@ -74,7 +74,8 @@ def content_words(corpus: Corpus) -> set[str]:
 def count_words(pair: Pair, found: Translation, content: set[str]) -> Counter:
     """What a translation skips, repeats and invents, and where the model looked too little."""
     written = Counter(word for word in found.words if word in content)
-    missing, seen = set(), Counter()
+    missing = set()
+    seen = Counter()
     for t, word in enumerate(pair.target):
         seen[word] += 1
         if seen[word] > written[word]:
@@ -145,7 +146,7 @@ def train(corpus: Corpus, system: str, seed: int) -> dict:
     """One further system: trained, measured and counted."""
     recipe, arguments = TRAINED[system]
     model = luong(corpus, seed=seed, **arguments)
-    run = record(system, model, corpus, recipe, seed, progress=False)
+    run, _ = record(system, model, corpus, recipe=recipe, seed=seed, progress=False)
     return {
         "seed": seed,
         "epochs": recipe.epochs,

@@ -18,7 +18,6 @@ from itertools import product
 import torch
 
 from attnmt import Attention, Concat, General, Global, Predictive
-from attnmt.attention import Monotonic
 from attnmt.encoder import Memory
 from studies.study import STUDIES, save_store, versions
 
@@ -37,8 +36,7 @@ def measure(score: str, use: str, kind: str, length: int) -> dict:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     step = use == USES[0]
-    Monotonic.is_narrow = lambda self, memory: kind == KINDS[2]  # decide for it
-    window = Global() if kind == KINDS[0] else Predictive(128, D)
+    window = Global() if kind == KINDS[0] else Predictive(128, D, narrow=kind == KINDS[2])
     attention = Attention(SCORES[score](), window)
 
     def case(length: int) -> Callable[[], None]:
@@ -60,7 +58,8 @@ def measure(score: str, use: str, kind: str, length: int) -> dict:
 
     case(LENGTHS[0])()  # loads what has to be loaded once
     call = case(length)
-    times, began = [], time.process_time()
+    times = []
+    began = time.process_time()
     call()  # the first call warms up
     while len(times) < 3 or time.process_time() - began < 0.5:
         start = time.process_time()

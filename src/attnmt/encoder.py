@@ -31,24 +31,59 @@ class Memory:
         return Memory(self.annotations[rows], self.mask[rows], self.lengths[rows], keys)
 
 
-def read(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Any]:
+def read(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any]:
     """Run a recurrent network over sentences of different lengths.
 
-    Packing tells the network where each sentence ends, so that it never reads padding: the forward
-    direction stops at the last real word, and the backward one starts there.
+    It never reads padding: the forward direction stops at the last real word, and the backward one
+    starts there.
 
     Args:
         rnn: a torch.nn.GRU or LSTM, ``batch_first``.
         embedded: (B, S, m).
-        lengths: (B,) true lengths.
+        source: whose words were embedded.
 
     Returns:
         states (B, S, d), zeros on padding; and the network's own final state.
     """
-    packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    packed, final = rnn(packed)
-    states, _ = pad_packed_sequence(packed, batch_first=True, total_length=embedded.size(1))
+    if isinstance(rnn, nn.LSTM) and rnn.num_layers == 1 and not embedded.is_cuda:
+        return held(rnn, embedded, source)
+    return packed(rnn, embedded, source)
+
+
+def packed(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any]:
+    """As :func:`read`: PyTorch is told where each sentence ends."""
+    lengths, S = source.lengths.cpu(), embedded.size(1)
+    words = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+    words, final = rnn(words)
+    states, _ = pad_packed_sequence(words, batch_first=True, total_length=S)
     return states, final
+
+
+def held(lstm: nn.LSTM, embedded: Tensor, source: Source) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """As :func:`read`, of one layer of LSTM, in half the time: packing keeps it from one call.
+
+    All positions are read, but a further input, 1 on padding, opens the forget gate and shuts the
+    input gate, so that the cell is held: ``c_j = 1 c_{j-1} + 0 g_j``. The backward direction waits
+    so at zero until it meets the last real word. (The output gate is not asked: h on padding means
+    nothing.)
+    """
+    n = lstm.hidden_size
+    hold = embedded.new_zeros(4 * n, 1)  # on the gates i, f, g, o
+    hold[:n], hold[n : 2 * n] = -FAR, FAR
+    weights: list[Tensor] = []
+    for W, *others in lstm.all_weights:  # of each direction
+        weights += [torch.cat([W, hold], dim=1), *others]
+    words = torch.cat([embedded, ~source.mask[..., None]], dim=-1)  # (B, S, m + 1)
+    zero = embedded.new_zeros(len(lstm.all_weights), len(words), n)
+    how = {"has_biases": True, "num_layers": 1, "dropout": 0.0, "batch_first": True}
+    how |= {"train": lstm.training, "bidirectional": lstm.bidirectional}
+    states, _, c = torch.lstm(words, (zero, zero), weights, **how)
+    rows = torch.arange(len(words))
+    last = [states[rows, source.lengths - 1, :n], states[:, 0, n:]]  # forward, backward
+    return states * source.mask[..., None], (torch.stack(last[: len(c)]), c)
+
+
+FAR = 1e4  # sigmoid(1e4) = 1 and sigmoid(-1e4) = 0
 
 
 class ForwardGRU(nn.Module):
@@ -78,7 +113,7 @@ class ForwardGRU(nn.Module):
             The memory, and the last direction's final state (B, n), which has read the whole
             sentence: ``h_S``, or, of two directions, ``h_1(backward)``.
         """
-        annotations, final = read(self.rnn, self.embedding(source.ids), source.lengths)
+        annotations, final = read(self.rnn, self.embedding(source.ids), source)
         return Memory(annotations, source.mask, source.lengths), final[-1]
 
 
@@ -147,7 +182,7 @@ class StackedLSTM(nn.Module):
             order = reversed_positions(source)  # (B, S)
             ids = ids.gather(1, order)
         embedded = dropout(self.embedding(ids), self.dropout, self.training)
-        states, final = read(self.rnn, embedded, source.lengths)  # (B, S, n)
+        states, final = read(self.rnn, embedded, source)  # (B, S, n)
         if order is not None:  # turning round twice is the order of the words
             states = states.gather(1, order[..., None].expand_as(states))
         if self.rnn.bidirectional:  # (layers * 2, B, n/2) -> (layers, B, n)

@@ -6,18 +6,43 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
-from attnmt.batches import batches
+from attnmt.batches import by_length, make_batch
 from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
-from attnmt.decoding import Model, Translation, members
+from attnmt.decoding import Model, Translation
 from attnmt.model import Vocabularies, evaluating
-from attnmt.vocab import UNK
+from attnmt.vocab import SPECIALS, UNK
 
 Side = Sequence[str]  # a sentence for each pair: what a system said, or the references
 MOST = 700  # nats a token: exp of much more is no number
+ONE_WORD = (
+    "⟨unk⟩"  # sacreBLEU's tokeniser cuts <unk> into three words, and leaves this in one piece
+)
+
+
+def sentence_losses(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> np.ndarray:
+    """-log p of each reference under teacher forcing, and its tokens, ``</s>`` counted: (N, 2).
+
+    Raises:
+        ValueError: no pairs.
+    """
+    if not pairs:
+        raise ValueError("perplexity needs at least one pair")
+    found = np.zeros((len(pairs), 2))
+    lengths = [(len(pair.target), len(pair.source)) for pair in pairs]
+    with evaluating(model):
+        for rows in by_length(lengths, batch_size, pool=None, seed=0):
+            together = [pairs[row] for row in rows]
+            batch = make_batch(together, model.source_vocabulary, model.target_vocabulary)
+            losses = model.token_losses(batch.to(model.device)).double().cpu()
+            tokens = batch.target_mask.sum(dim=1).cpu()
+            for row, one in zip(rows, losses.split(tokens.tolist()), strict=True):
+                found[row] = float(one.sum()), len(one)
+    return found
 
 
 def perplexity(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> float:
@@ -28,15 +53,7 @@ def perplexity(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> flo
     Raises:
         ValueError: no pairs.
     """
-    total, tokens = 0.0, 0
-    with evaluating(*members(model)):
-        vocabularies = model.source_vocabulary, model.target_vocabulary
-        for batch in batches(pairs, *vocabularies, batch_size, pool=None):
-            losses = model.token_losses(batch.to(model.device))
-            total += float(losses.double().sum())
-            tokens += len(losses)
-    if tokens == 0:
-        raise ValueError("perplexity needs at least one pair")
+    total, tokens = sentence_losses(model, pairs, batch_size).sum(axis=0)
     return math.inf if total / tokens > MOST else math.exp(total / tokens)
 
 
@@ -60,6 +77,8 @@ class Bleu:
 def bleu(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap: int = 0) -> Bleu:
     """BLEU by sacreBLEU on raw sentences, which it tokenises itself (Papineni et al. 2002).
 
+    An ``<unk>`` counts as one word, one that no reference has.
+
     Args:
         hypotheses: translations as they would be printed: detokenised.
         references: raw reference sentences, one for each.
@@ -71,13 +90,37 @@ def bleu(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap:
         ValueError: no sentences, or not as many of both.
     """
     _check(hypotheses, references)
-    metric = BLEU(lowercase=lowercase)
-    result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=bootstrap or 1)
+    metric, ours = BLEU(lowercase=lowercase), unknown_as_one_word(hypotheses)
+    result = metric.corpus_score(ours, [list(references)], n_bootstrap=bootstrap or 1)
     low = high = None
     if bootstrap:
         low, high = result._mean - result._ci, result._mean + result._ci
     signature, precisions = str(metric.get_signature()), tuple(result.precisions)
     return Bleu(result.score, signature, precisions, result.bp, len(references), low, high)
+
+
+def unknown_as_one_word(sentences: Side) -> list[str]:
+    """Sentences in which ``<unk>`` is written so that sacreBLEU's tokeniser does not cut it."""
+    return [sentence.replace(SPECIALS[UNK], ONE_WORD) for sentence in sentences]
+
+
+def bleu_statistics(hypotheses: Side, references: Side, lowercase: bool = False) -> np.ndarray:
+    """What BLEU adds up over sentences: (N, 10) whole numbers.
+
+    The columns are the length of the translation and of the reference, the right n-grams and all
+    n-grams of the translation, each for n = 1..4. BLEU of any choice of sentences follows from the
+    sum of their rows: sacreBLEU's ``BLEU.compute_bleu``.
+
+    Raises:
+        TypeError, ValueError: as :func:`bleu`.
+    """
+    _check(hypotheses, references)
+    metric = BLEU(lowercase=lowercase, effective_order=True)  # of no effect on what is counted
+    rows = []
+    for ours, reference in zip(unknown_as_one_word(hypotheses), references, strict=True):
+        one = metric.sentence_score(ours, [reference])
+        rows.append([one.sys_len, one.ref_len, *one.counts, *one.totals])
+    return np.array(rows)
 
 
 def _check(hypotheses: Side, references: Side) -> None:
@@ -114,6 +157,7 @@ def paired_bootstrap(
     draws of the sentences. The draws follow sacreBLEU's seed, 12345 unless ``SACREBLEU_SEED`` is
     set, so the answer is the same each time; the signature has the seed. Where the scores are
     equal the p-value is 1 (sacreBLEU says ``1 / (resamples + 1)`` of outputs that are the same).
+    An ``<unk>`` counts as one word.
 
     Args:
         baseline: translations of one system, detokenised.
@@ -129,7 +173,8 @@ def paired_bootstrap(
     _check(baseline, references)
     _check(system, references)
     whole(1, resamples=resamples)
-    systems = [("baseline", list(baseline)), ("system", list(system))]
+    both = {"baseline": baseline, "system": system}
+    systems = [(name, unknown_as_one_word(one)) for name, one in both.items()]
     metrics, references = {"BLEU": BLEU(lowercase=lowercase)}, [list(references)]
     signatures, scores = PairedTest(systems, metrics, references, "bs", resamples)()
     first, second = scores["BLEU"]
@@ -210,6 +255,20 @@ def alignment_error_rate(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> f
     return errors["all"]
 
 
+def alignment_statistics(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> np.ndarray:
+    """What the alignment error rate adds up over pairs: |A & S|, |A & P|, |A|, |S|; (N, 4).
+
+    Raises:
+        ValueError: pairs without known alignments, or not as many as ``links``.
+    """
+    _check_links(links, pairs)
+    rows = [
+        [len(found & pair.sure), len(found & pair.possible), len(found), len(pair.sure)]
+        for found, pair in zip(links, pairs, strict=True)
+    ]
+    return np.array(rows).reshape(-1, 4)
+
+
 def alignment_error_by_class(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[str, float]:
     """The alignment error rate of each class of target words, in alphabetical order.
 
@@ -230,10 +289,7 @@ def alignment_error_by_class(links: Sequence[Set[Link]], pairs: Sequence[Pair]) 
 
 def _error_rates(links: Sequence[Set[Link]], pairs: Sequence[Pair], group: Callable) -> dict:
     """The alignment error rate of each ``group(pair, target index)`` of links."""
-    if len(links) != len(pairs):
-        raise ValueError(f"{len(links)} sets of links for {len(pairs)} pairs")
-    if any(pair.sure is None for pair in pairs):
-        raise ValueError("these pairs have no known alignment; AER needs sure and possible links")
+    _check_links(links, pairs)
     agreed, size = Counter(), Counter()
     for predicted, pair in zip(links, pairs, strict=True):
         for part in (pair.sure, pair.possible):
@@ -241,3 +297,10 @@ def _error_rates(links: Sequence[Set[Link]], pairs: Sequence[Pair], group: Calla
         for part in (predicted, pair.sure):
             size.update(group(pair, t) for _, t in part)
     return {key: 1 - agreed[key] / size[key] for key in sorted(size)}
+
+
+def _check_links(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> None:
+    if len(links) != len(pairs):
+        raise ValueError(f"{len(links)} sets of links for {len(pairs)} pairs")
+    if any(pair.sure is None for pair in pairs):
+        raise ValueError("these pairs have no known alignment; AER needs sure and possible links")

@@ -6,6 +6,7 @@ stopped by Ctrl-C. ``attnmt COMMAND --help`` lists the options of a command.
 
 import os
 import sys
+from argparse import Action
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
@@ -73,11 +74,12 @@ def train(
     """
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
-    with_data, how = make("corpus", CORPORA, corpus), make("recipe", CHANGED, recipe)
+    with_data = make("corpus", CORPORA, corpus)
+    how = make("recipe", CHANGED, recipe)
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
     options = {"every": every, "resume": resume, "measure_bleu": measure_bleu}
     kept = Path(f"{out}.checkpoint")
-    history = fit(network, with_data, how, seed, device, checkpoint=kept, **options)
+    history = fit(network, with_data, how, seed=seed, device=device, checkpoint=kept, **options)
     network.save(out)
     kept.unlink()
     for epoch in history.epochs:
@@ -135,19 +137,30 @@ def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
         print(written, flush=True)
 
 
-def record(names: list[str], models: str | None = None) -> None:
+def record(names: list[str], work: str | None = None) -> None:
     """Make recorded runs of the book again, on one thread.
 
     Args:
-        names: Of the runs: SYSTEM-CORPUS-SEED.
-        models: A folder to save the trained models in.
+        names: Of the runs, SYSTEM-CORPUS-SEED; or of a tier, for its runs that are not there yet.
+        work: A folder for the trained models, and for the state of the one in training: a run that
+            was stopped goes on from there.
     """
     torch.set_num_threads(1)
-    if unknown := set(names) - set(runs.names()):
-        raise ValueError(f"no run {min(unknown)!r}. There are: {', '.join(runs.names())}")
+    tiers = {tier["name"] for tier in runs.book()["tiers"]}
+    if unknown := set(names) - set(runs.names()) - tiers:
+        known = ", ".join([*sorted(tiers), *runs.names()])
+        raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
     for name in names:
-        run = runs.make(name, models)
-        print(f"{runs.save_run(run)}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
+        for one in missing(name) if name in tiers else [name]:
+            run, sentences = runs.make(one, Path(work) if work else None)
+            path = runs.save_run(run, sentences)
+            print(f"{path}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
+
+
+def missing(tier: str) -> list[str]:
+    """The runs of a tier that are not recorded yet."""
+    folder = runs.results_folder()
+    return [name for name in runs.names(tier) if not (folder / f"{name}.json").exists()]
 
 
 def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> None:
@@ -173,7 +186,7 @@ def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> N
 class Parser(ArgumentParser):
     """Options that are true or false need no value, and names are given word by word."""
 
-    def add_argument(self, *names, **settings):
+    def add_argument(self, *names: str, **settings: Any) -> Action:
         """Add an option or an argument of a command."""
         if settings.get("type") is bool:
             del settings["type"]
@@ -185,7 +198,8 @@ class Parser(ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    commands, about = [train, evaluate, translate, record, corpus], "Train and use translators."
+    commands = [train, evaluate, translate, record, corpus]
+    about = "Train and use translators."
     try:
         auto_cli(commands, arguments, prog="attnmt", description=about, parser_class=Parser)
         sys.stdout.flush()

@@ -1,19 +1,30 @@
-"""Recorded runs: one JSON file each, with all that is needed to draw it, judge it and repeat it.
+"""Recorded runs: all that is needed to draw a training, to judge it and to repeat it.
 
 A chapter trains one model live; what it compares with others, or what it shows where real text
 cannot be reached, it reads from these files. ``results/runs.toml`` lists the runs of the book, and
-``attnmt record NAME`` makes one again.
+``attnmt record NAME`` makes one again. A run is three files:
+
+- ``NAME.json``: the model, the recipe, the learning curve, the scores, some translated samples;
+- ``sentences/NAME.npz``: for each test sentence, the counts that BLEU, AER and perplexity add up,
+  so that two runs can be compared sentence by sentence;
+- ``translations/NAME.txt.gz``: every translation, so that a score can be measured anew, another
+  way. Only of the controlled corpus, whose text is ours.
 """
 
+import gzip
+import io
 import platform
 import time
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,8 +32,17 @@ from attnmt.checks import one_of
 from attnmt.corpus import Corpus, grammar_corpus, multi30k
 from attnmt.decoding import force_align, greedy
 from attnmt.files import write_aside
-from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, perplexity, texts
-from attnmt.metrics import alignment_error_rate as aer
+from attnmt.metrics import (
+    Bleu,
+    Bucket,
+    alignment_statistics,
+    bleu,
+    bleu_by_length,
+    bleu_statistics,
+    sentence_losses,
+    texts,
+    without_unknown,
+)
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, History, Recipe, fit
 
@@ -43,7 +63,8 @@ class Run:
 
     ``parts`` holds a :class:`.Bleu` for each part of the corpus that was translated (test, and
     where there are any long and names); ``by_length`` is of test and long together; ``command``
-    makes the run again.
+    makes the run again. The first format had no learning curve within epochs, kept no
+    translations, and counted an ``<unk>`` as three words.
     """
 
     name: str
@@ -61,7 +82,7 @@ class Run:
     samples: list[Sample]
     versions: dict[str, str]
     search_cpu_seconds: float
-    format: Literal["attnmt-run-1"]
+    format: Literal["attnmt-run-1", "attnmt-run-2"]
 
     @property
     def bleu(self) -> Bleu:
@@ -70,6 +91,22 @@ class Run:
 
 
 RUN = TypeAdapter(Run)
+PARTS = ("test", "long", "names")
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What a run knows of each test sentence.
+
+    ``statistics`` has arrays with a row for each sentence of a part of the corpus, named
+    ``PART_bleu`` (:func:`.bleu_statistics`), ``PART_losses`` (:func:`.sentence_losses`),
+    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends),
+    ``PART_length`` (words of the source) and ``PART_known`` (whether both vocabularies have all of
+    its words); ``translations`` has the sentences of each part, if the text is ours.
+    """
+
+    statistics: dict[str, np.ndarray]
+    translations: dict[str, list[str]] = field(default_factory=dict)
 
 
 def record(
@@ -78,40 +115,106 @@ def record(
     corpus: Corpus,
     recipe: Recipe,
     seed: int = 0,
+    *,
     samples: Sequence[str] = (),
-    progress: bool = True,
-) -> Run:
-    """Train a model, translate the test pairs and some samples, and note down everything."""
-    history = fit(model, corpus, recipe, seed, progress=progress)
-    of_corpus = {"name": corpus.name, "train": len(corpus.train), "test": len(corpus.test)}
-    cpu = time.process_time()
-    parts, pairs, hypotheses = {}, [], []
-    for part in ("test", "long", "names"):
-        if of_part := getattr(corpus, part):
-            translated = texts(model, greedy(model, [pair.source for pair in of_part]))
-            references = [pair.target_text for pair in of_part]
-            parts[part] = bleu(translated, references, lowercase=True, bootstrap=200)
-            if part != "names":
-                pairs += of_part
-                hypotheses += translated
-    search_cpu_seconds = time.process_time() - cpu
-    known = model.attends and corpus.test[0].sure is not None
-    asked = {"model": model.config, "recipe": recipe, "seed": seed, "history": history}
-    return Run(
+    **of_fit: Any,
+) -> tuple[Run, Sentences]:
+    """Train a model, translate the test pairs and some samples, and note down everything.
+
+    Args:
+        name: of the run.
+        model, corpus, recipe, seed: as for :func:`.fit`.
+        samples: raw sentences whose translations and alignments are kept.
+        of_fit: further arguments of :func:`.fit`.
+    """
+    history = fit(model, corpus, recipe, seed=seed, **of_fit)
+    sentences, search_cpu_seconds = measure(model, corpus)
+    statistics = sentences.statistics
+    run = Run(
         name=name,
         command=f"attnmt record {name}",
-        **asked,
-        corpus=of_corpus | {"fingerprint": corpus.fingerprint},
+        model=model.config,
+        recipe=recipe,
+        seed=seed,
+        corpus={
+            "name": corpus.name,
+            "train": len(corpus.train),
+            "test": len(corpus.test),
+            "fingerprint": corpus.fingerprint,
+        },
         parameters=sum(weights.numel() for weights in model.parameters()),
-        test_perplexity=perplexity(model, corpus.test),
-        parts=parts,
-        by_length=bleu_by_length(hypotheses, pairs),
-        aer=aer(force_align(model, corpus.test), corpus.test) if known else None,
+        history=history,
+        test_perplexity=perplexity_of(statistics["test_losses"]),
+        parts=bleu_of_parts(sentences.translations, corpus),
+        by_length=bleu_of_lengths(sentences.translations, corpus),
+        aer=aer_of(statistics["test_aer"]) if "test_aer" in statistics else None,
         samples=[translate_sample(model, text) for text in samples],
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
         search_cpu_seconds=search_cpu_seconds,
-        format="attnmt-run-1",
+        format="attnmt-run-2",
     )
+    return run, sentences if ours(corpus) else Sentences(statistics)
+
+
+def bleu_of_parts(translations: Mapping[str, list[str]], corpus: Corpus) -> dict[str, Bleu]:
+    """BLEU of each part of a corpus that was translated."""
+    found = {}
+    for part, texts_of_part in translations.items():
+        references = [pair.target_text for pair in getattr(corpus, part)]
+        found[part] = bleu(texts_of_part, references, lowercase=True, bootstrap=200)
+    return found
+
+
+def bleu_of_lengths(translations: Mapping[str, list[str]], corpus: Corpus) -> list[Bucket]:
+    """BLEU by the length of the source, of all parts together but the unseen names."""
+    there = [part for part in translations if part != "names"]
+    return bleu_by_length(
+        [text for part in there for text in translations[part]],
+        [pair for part in there for pair in getattr(corpus, part)],
+    )
+
+
+def ours(corpus: Corpus) -> bool:
+    """Whether the corpus's text is our own, so that its translations can be kept."""
+    return corpus.name.startswith("grammar-")
+
+
+def measure(model: Translator, corpus: Corpus) -> tuple[Sentences, float]:
+    """Translate all test pairs of a corpus, greedily, and count; also the CPU-seconds of search."""
+    statistics: dict[str, np.ndarray] = {}
+    translations: dict[str, list[str]] = {}
+    search_cpu_seconds = 0.0
+    for part in PARTS:
+        if not (pairs := getattr(corpus, part)):
+            continue
+        began = time.process_time()
+        translations[part] = texts(model, greedy(model, [pair.source for pair in pairs]))
+        search_cpu_seconds += time.process_time() - began
+        references = [pair.target_text for pair in pairs]
+        counted = bleu_statistics(translations[part], references, lowercase=True)
+        statistics[f"{part}_bleu"] = counted.astype(np.uint16)
+        statistics[f"{part}_losses"] = sentence_losses(model, pairs).astype(np.float32)
+        lengths = [len(pair.source) for pair in pairs]
+        statistics[f"{part}_length"] = np.array(lengths, dtype=np.uint16)
+        known = np.zeros(len(pairs), dtype=bool)
+        known[without_unknown(pairs, model)] = True
+        statistics[f"{part}_known"] = known
+        if model.attends and pairs[0].sure is not None:
+            links = alignment_statistics(force_align(model, pairs), pairs)
+            statistics[f"{part}_aer"] = links.astype(np.uint16)
+    return Sentences(statistics, translations), search_cpu_seconds
+
+
+def perplexity_of(losses: np.ndarray) -> float:
+    """Perplexity from the rows of :func:`.sentence_losses`."""
+    total, tokens = losses.astype(float).sum(axis=0)
+    return float(np.exp(total / tokens))
+
+
+def aer_of(links: np.ndarray) -> float:
+    """The alignment error rate from the rows of :func:`.alignment_statistics`."""
+    sure, possible, predicted, known = links.astype(int).sum(axis=0)
+    return float(1 - (sure + possible) / (predicted + known))
 
 
 def translate_sample(model: Translator, text: str) -> Sample:
@@ -119,7 +222,7 @@ def translate_sample(model: Translator, text: str) -> Sample:
     source = model.source_vocabulary.tokenise(text)
     (found,) = greedy(model, [source])
     weights = None if found.alignment is None else found.alignment.astype(float).round(4).tolist()
-    return Sample(source, found.words, found.score, weights)
+    return Sample(source, found.words, found.score, alignment=weights)
 
 
 # ------------------------------------------------------------------------------- store and load
@@ -132,15 +235,90 @@ def results_folder() -> Path:
 
 
 def undertrained_folder() -> Path:
-    """Where the runs lie that were recorded at first, of models trained for less long."""
+    """Where the runs of the earlier edition lie, which were trained too little."""
     return results_folder() / "undertrained"
 
 
-def save_run(run: Run, folder: Path | None = None) -> Path:
-    """Write a run as ``<name>.json``: aside first, then renamed."""
-    path = (folder or results_folder()) / f"{run.name}.json"
+def undertrained_plan() -> dict[str, Any]:
+    """What the earlier edition's ``runs.toml`` says: ``seeds``, ``systems``, ``corpora``."""
+    return book(undertrained_folder())
+
+
+def undertrained_names() -> list[str]:
+    """The runs of the earlier edition, as ``SYSTEM-CORPUS-SEED``, in alphabetical order."""
+    return sorted(path.stem for path in undertrained_folder().glob("*.json"))
+
+
+def undertrained(name: str) -> Run:
+    """:func:`load_run` of a run of the earlier edition."""
+    return load_run(name, undertrained_folder())
+
+
+def save_run(run: Run, sentences: Sentences | None = None, folder: Path | None = None) -> Path:
+    """Write a run, each file aside first, then renamed; ``NAME.json`` comes last."""
+    folder = folder or results_folder()
+    path = folder / f"{run.name}.json"
+    if sentences:
+        packed = io.BytesIO()
+        np.savez_compressed(packed, allow_pickle=False, **sentences.statistics)
+        write_aside(_statistics_file(run.name, folder), packed.getvalue())
+        if sentences.translations:
+            lines = [
+                f"{part}\t{s}\n" for part, some in sentences.translations.items() for s in some
+            ]
+            packed_text = gzip.compress("".join(lines).encode(), mtime=0)
+            write_aside(_translations_file(run.name, folder), packed_text)
     write_aside(path, RUN.dump_json(run) + b"\n")
     return path
+
+
+def _statistics_file(name: str, folder: Path) -> Path:
+    return folder / "sentences" / f"{name}.npz"
+
+
+def _translations_file(name: str, folder: Path) -> Path:
+    return folder / "translations" / f"{name}.txt.gz"
+
+
+def load_statistics(name: str, folder: Path | None = None) -> dict[str, np.ndarray]:
+    """What a run counted in each test sentence: see :class:`Sentences`.
+
+    Raises:
+        FileNotFoundError: the run kept nothing of its sentences.
+        ValueError: the file is damaged.
+    """
+    path = _statistics_file(name, folder or results_folder())
+    if not path.exists():
+        raise FileNotFoundError(f"run {name!r} kept nothing of its sentences: there is no {path}")
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        again = f"Make it again with: attnmt record {name}"
+        raise ValueError(f"{path} is damaged ({error}). {again}") from error
+
+
+def load_translations(name: str, folder: Path | None = None) -> dict[str, list[str]]:
+    """The translations of a run, as sentences, for each part of its corpus.
+
+    They are in the repository, not in the installed package.
+
+    Raises:
+        FileNotFoundError: the run kept none.
+        ValueError: the file is damaged.
+    """
+    path = _translations_file(name, folder or results_folder())
+    if not path.exists():
+        raise FileNotFoundError(f"run {name!r} kept no translations: there is no {path}")
+    found: dict[str, list[str]] = {}
+    try:
+        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+            part, sentence = line.split("\t")
+            found.setdefault(part, []).append(sentence)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        again = f"Make it again with: attnmt record {name}"
+        raise ValueError(f"{path} is damaged ({error}). {again}") from error
+    return found
 
 
 def load_run(name: str, folder: Path | None = None) -> Run:
@@ -166,40 +344,53 @@ def load_run(name: str, folder: Path | None = None) -> Run:
         ) from error
 
 
-def undertrained(name: str) -> Run:
-    """:func:`load_run` of one of the first runs."""
-    return load_run(name, undertrained_folder())
-
-
 # ------------------------------------------------------------------------- the runs of the book
 
-CORPORA: dict[str, Callable[[], Corpus]] = {"grammar": grammar_corpus, "multi30k": multi30k}
+CORPORA: dict[str, Callable[..., Corpus]] = {"grammar": grammar_corpus, "multi30k": multi30k}
 
 
 @cache
-def book() -> dict[str, Any]:
-    """What ``results/runs.toml`` says: ``seeds``, ``systems``, and recipe and samples by corpus.
+def book(folder: Path | None = None) -> dict[str, Any]:
+    """What a folder's ``runs.toml`` says: ``systems``, ``tiers``, and the ``corpora``'s settings.
 
-    A system is a constructor with its arguments. It may name ``corpora`` of its own, if it is not
-    for all, and one of ``attnmt.training.RECIPES`` in place of the corpus's ``recipe``.
+    A system is a constructor with its arguments. It may name one of ``attnmt.training.RECIPES`` in
+    place of the corpus's ``recipe``.
     """
-    return tomllib.loads((results_folder() / "runs.toml").read_text(encoding="utf-8"))
+    path = (folder or results_folder()) / "runs.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def names() -> list[str]:
-    """All runs of the book: ``SYSTEM-CORPUS-SEED``."""
-    plan, pairs = book(), []
-    for name, system in plan["systems"].items():
-        pairs += [(name, corpus) for corpus in system.get("corpora", plan["corpora"])]
-    return [f"{name}-{corpus}-{seed}" for name, corpus in pairs for seed in plan["seeds"]]
+def names(*tiers: str) -> list[str]:
+    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed.
+
+    Raises:
+        ValueError: no such tier.
+    """
+    plan = {tier["name"]: tier for tier in book()["tiers"]}
+    for tier in tiers:
+        one_of(plan, tier=tier)
+    return [
+        f"{system}-{tier['corpus']}-{seed}"
+        for name, tier in plan.items()
+        if name in (tiers or plan)
+        for seed in tier["seeds"]
+        for system in tier["systems"]
+    ]
 
 
-def make(name: str, models: Path | None = None, progress: bool = True) -> Run:
+@cache
+def corpus_of(name: str) -> Corpus:
+    """A corpus of the plan, with as many training pairs as that says."""
+    return CORPORA[name](train=book()["corpora"][name]["train"])
+
+
+def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Run, Sentences]:
     """Make a run of the book again.
 
     Args:
         name: one of :func:`names`.
-        models: a folder to save the trained model in, as ``<name>.safetensors``.
+        work: a folder for the trained model, ``<name>.safetensors``, and while it is trained, for
+            its checkpoint: a run that was killed goes on where it was.
         progress: show a bar.
 
     Raises:
@@ -207,12 +398,26 @@ def make(name: str, models: Path | None = None, progress: bool = True) -> Run:
     """
     one_of(names(), name=name)
     system, corpus_name, seed = name.rsplit("-", 2)
-    corpus, plan = CORPORA[corpus_name](), book()["corpora"][corpus_name]
+    corpus = corpus_of(corpus_name)
+    plan = book()["corpora"][corpus_name]
     arguments = {**book()["systems"][system], "seed": int(seed)}
     recipe = RECIPES[arguments.pop("recipe")] if "recipe" in arguments else Recipe(**plan["recipe"])
-    arguments.pop("corpora", None)
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
-    run = record(name, model, corpus, recipe, int(seed), plan["samples"], progress)
-    if models:
-        model.save(Path(models) / f"{name}.safetensors")
-    return run
+    checkpoint = work / f"{name}.checkpoint" if work else None
+    run, sentences = record(
+        name,
+        model,
+        corpus,
+        recipe=recipe,
+        seed=int(seed),
+        samples=plan["samples"],
+        curve=plan["curve"],
+        checkpoint=checkpoint,
+        every=250,
+        resume=checkpoint is not None,
+        progress=progress,
+    )
+    if work:
+        model.save(work / f"{name}.safetensors")
+        checkpoint.unlink()
+    return run, sentences

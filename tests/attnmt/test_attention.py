@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import by_hand
 import pytest
@@ -21,6 +22,7 @@ from attnmt.attention import (
     FixedContext,
     General,
     Global,
+    Local,
     Location,
     Monotonic,
     Predictive,
@@ -234,6 +236,33 @@ def test_a_long_source_costs_less_and_changes_nothing(kind, S):
             )
     torch.testing.assert_close(outputs[1], outputs[0], rtol=0, atol=1e-9)
     torch.testing.assert_close(outputs[3], outputs[2], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("S", [40, 700])
+@pytest.mark.parametrize("narrow", [None, True, False])
+@pytest.mark.parametrize("make", [Monotonic, partial(Predictive, N)])
+def test_a_window_decides_or_is_told_whether_only_its_words_are_touched(
+    make, narrow, S, query, monkeypatch
+):
+    window = make(D=2, narrow=narrow)
+    attention = Attention(General(N, 5), window).double()
+    memory = attention.prepare(make_memory([S, S - 1], S, 5))
+    calls, within = [], Attention.attend_within
+    monkeypatch.setattr(
+        Attention, "attend_within", lambda *given: (calls.append(S), within(*given))[1]
+    )
+    attention(query, memory, time=0)
+    assert bool(calls) == (S > 500 if narrow is None else narrow)
+    Attention(attention.score, Global())(query, memory, time=0)
+    assert len(calls) <= 1  # the global window never is narrow
+
+
+def test_local_m_and_local_p_are_two_local_windows_neither_the_other():
+    assert issubclass(Monotonic, Local) and issubclass(Predictive, Local)
+    assert not issubclass(Predictive, Monotonic)
+    assert not issubclass(General, Dot)
+    with pytest.raises(TypeError, match="abstract"):
+        Local(2)  # a local window must say where its centre is
 
 
 some_lengths = st.lists(st.integers(1, 9), min_size=1, max_size=4)

@@ -260,7 +260,7 @@ def test_without_resume_a_checkpoint_is_not_overwritten(small, begun):
 @pytest.mark.parametrize("more", [{"resume": True}, {"checkpoint": "x", "every": 0}])
 def test_settings_that_make_no_sense_are_refused(small, more, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"every must be 1 or more.*resume needs a checkpoint"):
+    with pytest.raises(ValueError, match=r"every must be|resume needs a checkpoint"):
         fit(dropping(small), small, **more)
     assert os.listdir(tmp_path) == []
 

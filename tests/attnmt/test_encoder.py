@@ -7,7 +7,14 @@ import pytest
 import torch
 
 from attnmt.batches import pad
-from attnmt.encoder import BidirectionalGRU, ForwardGRU, StackedLSTM, reversed_positions
+from attnmt.encoder import (
+    BidirectionalGRU,
+    ForwardGRU,
+    StackedLSTM,
+    held,
+    packed,
+    reversed_positions,
+)
 
 SENTENCES = [[5, 6, 7, 8], [9], [4, 4, 10]]
 M, N = 5, 4
@@ -167,6 +174,20 @@ def test_reading_backwards_is_reading_the_turned_sentence_and_turning_back(name)
         S = len(sentence)
         flipped = turned.annotations[row, :S].flip(0)
         torch.testing.assert_close(memory.annotations[row, :S], flipped)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_holding_the_cell_on_padding_is_packing(bidirectional):
+    """States, final states and all gradients are the same, whichever way padding is kept out."""
+    torch.manual_seed(0)
+    encoder = StackedLSTM(12, M, N, bidirectional=bidirectional).double()
+    source, seen = pad(SENTENCES, extra=2), []
+    for run in (held, packed):
+        encoder.zero_grad()
+        states, (h, c) = run(encoder.rnn, encoder.embedding(source.ids), source)
+        (states.square().sum() + (h * c).sum()).backward()
+        seen.append([states, h, c] + [weights.grad for weights in encoder.parameters()])
+    torch.testing.assert_close(*seen, rtol=0, atol=1e-12)
 
 
 def test_turning_round_leaves_padding_and_twice_is_nothing():

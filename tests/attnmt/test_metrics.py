@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from attnmt import Pair, alignment_error_rate, bleu, bleu_by_length, greedy, perplexity
+from attnmt import Pair, alignment_error_rate, bleu, bleu_by_length, greedy, perplexity, rnnsearch
 from attnmt.batches import make_batch
-from attnmt.metrics import alignment_error_by_class, paired_bootstrap, texts, without_unknown
+from attnmt.metrics import (
+    alignment_error_by_class,
+    alignment_statistics,
+    bleu_statistics,
+    paired_bootstrap,
+    sentence_losses,
+    texts,
+    without_unknown,
+)
 
 # ------------------------------------------------------------------------------------ perplexity
 
@@ -322,3 +330,48 @@ def test_aer_needs_known_alignments():
         alignment_error_by_class([], [known])
     with pytest.raises(ValueError, match="no known alignment"):
         alignment_error_by_class([set()], [replace(pair_of(3, "x"), classes=("noun",))])
+
+
+def test_an_unknown_word_counts_as_one_word():
+    """sacreBLEU's own tokeniser would cut it into three, and charge for each of them."""
+    reference = ["the old man sleeps in the garden"]
+    unknown, wrong = ["the old <unk> sleeps in the garden"], ["the old dog sleeps in the garden"]
+    assert bleu(unknown, reference).score == bleu(wrong, reference).score
+    assert bleu_statistics(unknown, reference)[0, 0] == 7
+    compared = paired_bootstrap(unknown, wrong, reference, resamples=10)
+    assert compared.difference == 0
+
+
+def test_bleu_follows_from_what_is_counted_in_each_sentence():
+    ours = ["a b c d e", "The cat, it sat.", "x <unk> y", "a b c d f g"]
+    references = ["a b c d f", "the cat; it sat.", "x z y", "a b c d g"]
+    for lowercase in (False, True):
+        rows = bleu_statistics(ours, references, lowercase)
+        assert rows.shape == (4, 10)
+        for chosen in ([0, 1, 2, 3], [0, 0, 3], [1, 3]):
+            one, other, *counts = rows[chosen].sum(axis=0).tolist()
+            score = BLEU.compute_bleu(counts[:4], counts[4:], one, other, "exp").score
+            by_package = bleu([ours[k] for k in chosen], [references[k] for k in chosen], lowercase)
+            assert score == pytest.approx(by_package.score)
+
+
+def test_alignment_error_follows_from_what_is_counted_in_each_pair(corpus):
+    pairs = corpus.test[:20]
+    links = [frozenset(sorted(pair.possible)[:3]) | {(0, 1)} for pair in pairs]
+    rows = alignment_statistics(links, pairs)
+    sure, possible, predicted, known = rows.sum(axis=0)
+    expected = alignment_error_rate(links, pairs)
+    assert 1 - (sure + possible) / (predicted + known) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="1 sets of links for 2 pairs"):
+        alignment_statistics(links[:1], pairs[:2])
+
+
+def test_sentence_losses_add_up_to_the_perplexity_in_the_order_of_the_pairs(corpus):
+    model = rnnsearch(corpus, hidden=8)
+    pairs = corpus.test[:13]
+    together = sentence_losses(model, pairs, batch_size=5)
+    alone = np.concatenate([sentence_losses(model, [pair]) for pair in pairs])
+    assert together == pytest.approx(alone, rel=1e-5)
+    assert together[:, 1].tolist() == [len(pair.target) + 1 for pair in pairs]
+    total, tokens = together.sum(axis=0)
+    assert perplexity(model, pairs) == pytest.approx(np.exp(total / tokens))

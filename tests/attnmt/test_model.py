@@ -295,6 +295,13 @@ def test_a_model_put_together_by_hand_is_not_saved_only_to_be_lost(corpus, tmp_p
     assert os.listdir(tmp_path) == []
 
 
+def test_two_saves_of_one_model_are_the_same_bytes(corpus, tmp_path):
+    model = rnnsearch(corpus, hidden=4)
+    model.save(tmp_path / "one")
+    Translator.load(tmp_path / "one").save(tmp_path / "other")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
 class Bomb:
     def __reduce__(self):
         return print, ("a checkpoint ran code",)

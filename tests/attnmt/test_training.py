@@ -256,3 +256,19 @@ def test_training_on_a_gpu_gives_the_same_losses(corpus):
 
 def test_the_device_is_chosen_by_itself():
     assert best_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_numbers_too_small_to_matter_are_zero_in_a_step_and_only_there(before):
+    smallest = torch.finfo(torch.float32).tiny
+    try:
+        if not torch.set_flush_denormal(before):
+            pytest.skip("this processor cannot flush denormal numbers")
+        with training.without_denormals():
+            assert torch.tensor([smallest]) / 2 == 0
+        assert (torch.tensor([smallest]) / 2 == 0) == before
+        with pytest.raises(KeyboardInterrupt), training.without_denormals():
+            raise KeyboardInterrupt
+        assert (torch.tensor([smallest]) / 2 == 0) == before
+    finally:
+        torch.set_flush_denormal(False)

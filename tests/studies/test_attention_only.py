@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from attnmt import beam_search, force_align, grammar_corpus, greedy
 from attnmt.batches import make_batch
 from attnmt.decoder import Decoder
-from attnmt_book.runs import CORPORA, RUN, book, undertrained, undertrained_folder
+from attnmt_book.runs import CORPORA, RUN, undertrained, undertrained_folder, undertrained_plan
 from studies import attention_only
 
 STORE = undertrained_folder() / "studies" / "attention_only.json"
@@ -64,7 +64,7 @@ def test_runs_are_of_the_books_corpora(study):
 @pytest.mark.parametrize("corpus", sorted(CORPORA))
 def test_all_seeds_are_there(study, names, corpus):
     stored = study["runs"][corpus]
-    assert sorted(stored) == [str(seed) for seed in book()["seeds"]]
+    assert sorted(stored) == [str(seed) for seed in undertrained_plan()["seeds"]]
     for seed, run in stored.items():
         run = RUN.validate_python(run)
         assert run.seed == int(seed)

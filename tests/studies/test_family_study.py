@@ -6,19 +6,32 @@ import re
 
 import pytest
 
-from attnmt_book.runs import book, names, undertrained, undertrained_folder
+from attnmt_book.runs import (
+    undertrained,
+    undertrained_folder,
+    undertrained_names,
+    undertrained_plan,
+)
 from studies.family import not_back
 
 STORE = undertrained_folder() / "studies" / "family.json"
 FAMILY = json.loads(STORE.read_text(encoding="utf-8"))
 PARTS = FAMILY["parts"]
-SEEDS = book()["seeds"]
-ATTEND = [name for name in names() if "-grammar-" in name and undertrained(name).aer is not None]
+SEEDS = undertrained_plan()["seeds"]
+ATTEND = [
+    name
+    for name in undertrained_names()
+    if "-grammar-" in name and undertrained(name).aer is not None
+]
 
 
 def test_family_is_of_the_recorded_corpora():
     for corpus, fingerprint in FAMILY["corpora"].items():
-        found = {undertrained(n).corpus["fingerprint"] for n in names() if f"-{corpus}-" in n}
+        found = {
+            undertrained(n).corpus["fingerprint"]
+            for n in undertrained_names()
+            if f"-{corpus}-" in n
+        }
         assert found == {fingerprint}
 
 
@@ -72,7 +85,7 @@ def test_paired_differences_are_those_of_the_runs():
 
 
 def test_every_run_is_measured_with_unknown_words_as_one():
-    assert set(PARTS["one word"]) == set(names())
+    assert set(PARTS["one word"]) == set(undertrained_names())
     for name, found in PARTS["one word"].items():  # one wrong word costs less than three
         assert found["score"] >= undertrained(name).bleu.score - 0.05
         assert found["written"] >= 0
