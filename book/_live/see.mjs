@@ -939,7 +939,7 @@ class Stepper {
     this.which.replaceChildren(
       ...this.names.map((name) => {
         const model = this.loaded.get(name);
-        const title = model ? describe(model).name : (this.library.options.labels?.[name] ?? name);
+        const title = model ? describe(model).name : name.replace(/^luong-/, "Luong: ");
         const when = asks[name] ?? "asks after";
         return make("button", { type: "button", class: "live-button", "aria-pressed": String(name === this.name), onclick: () => this.pick(name) }, title, make("small", {}, ` ${when}`));
       }),
@@ -1129,7 +1129,7 @@ const VIEWS = {
 export async function render({ model: given, el }) {
   const option = (name) => given.get(name);
   const options = Object.fromEntries(
-    ["mode", "models", "weights", "sentence", "english", "sentences", "code", "labels", "translator"].map((name) => [name, option(name) ?? undefined]),
+    ["mode", "models", "weights", "sentence", "english", "sentences", "code", "translator"].map((name) => [name, option(name) ?? undefined]),
   );
   const mode = options.mode ?? "single";
   const names = options.models ?? Object.keys(options.weights ?? {});
