@@ -48,7 +48,7 @@ DRAW = """async (options) => {
   field.replaceWith(Object.assign(document.createElement("p"), { lang: "de", className: "live-field", textContent: field.value }));
   view.querySelectorAll("label, .live-list, .live-notes, .live-buttons, .live-controls, .live-which, .live-code, .live-growth, [aria-live]:not(.live-say)").forEach((part) => part.remove());
   view.querySelectorAll("button").forEach((button) => replace(button, "span"));
-  for (const part of view.querySelectorAll("[tabindex], [aria-live], [data-done]"))
+  for (const part of [view, ...view.querySelectorAll("[tabindex], [aria-live]")])
     for (const name of ["tabindex", "aria-live", "data-done"]) part.removeAttribute(name);
   view.querySelectorAll(".live-words").forEach((words) => words.removeAttribute("role"));
   return view.outerHTML;
@@ -64,7 +64,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 def draw(page: Page, shown: live.Block) -> str:
     """The still of one block."""
-    html = page.evaluate(DRAW, shown.options)
+    html = page.evaluate(DRAW, shown.options | {"frame": 3})
     return f"<!-- drawn with {live.marks(shown.models)} -->\n{html}\n"
 
 
