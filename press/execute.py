@@ -24,6 +24,7 @@ from pathlib import Path
 import nbformat
 from tqdm import tqdm
 
+from attnmt_book.live import STORED
 from press.colab import put_cell, source
 from press.contents import ROOT, chapters
 from press.outputs import machine_path, tidy, write
@@ -107,7 +108,7 @@ def execute(path: Path, for_others: bool) -> Outcome:
     began, used, failure = time.monotonic(), children_seconds(), None
     said: list[str] = []
     try:
-        client.execute(env=os.environ | {"PYTHONPATH": str(ROOT / "src")})
+        client.execute(env=os.environ | {"PYTHONPATH": str(ROOT / "src"), STORED: "1"})
         said = tidy(notebook)
         failure = machine_path(notebook) if for_others else None
     except (CellExecutionError, CellControlSignal, DeadKernelError) as error:
