@@ -26,6 +26,7 @@ from pathlib import Path
 import nbformat
 from tqdm import tqdm
 
+from attnmt_book.live import STORED
 from press.colab import put_cell, source
 from press.contents import ROOT, chapters
 from press.imports import SRC
@@ -108,7 +109,7 @@ def run(notebook: nbformat.NotebookNode, path: Path) -> str | None:
         on_cell_executed=lambda **_: bar.update(),
     )
     try:
-        client.execute(env=os.environ | {"PYTHONPATH": str(SRC)})
+        client.execute(env=os.environ | {"PYTHONPATH": str(SRC), STORED: "1"})
     except (CellExecutionError, CellControlSignal, DeadKernelError) as error:
         return f"cell {begun[-1] + 1} failed\n\n{error}"
     finally:

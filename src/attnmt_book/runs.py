@@ -41,6 +41,7 @@ from attnmt.metrics import (
     bleu_statistics,
     sentence_losses,
     texts,
+    without_unknown,
 )
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, History, Recipe, fit
@@ -99,9 +100,9 @@ class Sentences:
 
     ``statistics`` has arrays with a row for each sentence of a part of the corpus, named
     ``PART_bleu`` (:func:`.bleu_statistics`), ``PART_losses`` (:func:`.sentence_losses`),
-    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends)
-    and ``PART_length`` (words of the source); ``translations`` has the sentences of each part, if
-    the text is ours.
+    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends),
+    ``PART_length`` (words of the source) and ``PART_known`` (whether both vocabularies have all of
+    its words); ``translations`` has the sentences of each part, if the text is ours.
     """
 
     statistics: dict[str, np.ndarray]
@@ -195,6 +196,9 @@ def measure(model: Translator, corpus: Corpus) -> tuple[Sentences, float]:
         statistics[f"{part}_losses"] = sentence_losses(model, pairs).astype(np.float32)
         lengths = [len(pair.source) for pair in pairs]
         statistics[f"{part}_length"] = np.array(lengths, dtype=np.uint16)
+        known = np.zeros(len(pairs), dtype=bool)
+        known[without_unknown(pairs, model)] = True
+        statistics[f"{part}_known"] = known
         if model.attends and pairs[0].sure is not None:
             links = alignment_statistics(force_align(model, pairs), pairs)
             statistics[f"{part}_aer"] = links.astype(np.uint16)
