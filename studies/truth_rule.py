@@ -31,9 +31,9 @@ from attnmt_book.comparison import (
     compare,
     decide,
 )
-from studies.study import STUDIES, save_store
+from studies.study import head_of, save_store, store_of
 
-STORE = STUDIES / "truth_rule.json"
+STORE = store_of(__file__)
 SEEDS = (3, 5, 8)
 GRID = {  # standard deviation of a score from: seeds, sentences, both together
     "seeds only": (1.0, 0.0, 0.0),
@@ -158,7 +158,7 @@ def main() -> None:
         print(row, flush=True)
     rng = np.random.default_rng(0)
     store = {
-        "command": "make study NAME=truth_rule",
+        **head_of(__file__),
         "sentences": SENTENCES,
         "resamples": RESAMPLES,
         "repetitions": {"grid": REPETITIONS, "BLEU": BLEU_REPETITIONS, "tables": 2_000},
@@ -170,7 +170,3 @@ def main() -> None:
     }
     print(store["power"], store["wrong tables"])
     save_store(STORE, store)
-
-
-if __name__ == "__main__":
-    main()
