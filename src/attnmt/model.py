@@ -384,26 +384,13 @@ def luong(
     """
     one_of(SCORES, score=score)
     one_of(WINDOWS, window=window)
-    encoder = StackedLSTM(
-        len(corpus.source_vocabulary),
-        embedding,
-        hidden,
-        layers=layers,
-        bidirectional=bidirectional,
-        reverse=reverse,
-        dropout=dropout,
-    )
-    attention = Attention(
-        SCORES[score](hidden, encoder.annotation_size, max_length), WINDOWS[window](hidden, D)
-    )
-    decoder = LuongDecoder(
-        len(corpus.target_vocabulary),
-        embedding,
-        hidden,
-        attention=attention,
-        annotation=encoder.annotation_size,
-        layers=layers,
-        dropout=dropout,
-        feeding=feeding,
-    )
+    stack = {"layers": layers, "dropout": dropout}
+    source = len(corpus.source_vocabulary)
+    target = len(corpus.target_vocabulary)
+    direction = {"bidirectional": bidirectional, "reverse": reverse}
+    encoder = StackedLSTM(source, embedding, hidden, **direction, **stack)
+    d = encoder.annotation_size
+    attention = Attention(SCORES[score](hidden, d, max_length), WINDOWS[window](hidden, D))
+    reading = {"attention": attention, "annotation": d, "feeding": feeding}
+    decoder = LuongDecoder(target, embedding, hidden, **reading, **stack)
     return Translator(encoder, decoder, corpus)
