@@ -91,6 +91,7 @@ lint: whole $(STAMP)
 	@echo "==> style"
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo --cache-dir _build/imports
 
 unit: whole $(STAMP)
 	@echo "==> unit tests"

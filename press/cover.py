@@ -17,7 +17,8 @@ from attnmt_book.runs import Sample, undertrained
 from press.contents import ROOT
 
 COVER = ROOT / "book" / "figures" / "cover.svg"
-RUN, SAMPLE = "luong-bidirectional-grammar-1", 1
+RUN = "luong-bidirectional-grammar-1"
+SAMPLE = 1
 
 
 def sample() -> Sample:

@@ -46,7 +46,8 @@ def needed(source: str, src: Path = SRC) -> dict[str, Path]:
     while waiting:
         module, name = waiting.pop()
         if f"{module}.{name}" in files:  # from package import module
-            module, name = f"{module}.{name}", ""
+            module = f"{module}.{name}"
+            name = ""
         if module not in files or module in found:
             continue
         there = asked(files[module].read_text(encoding="utf8"))

@@ -58,7 +58,8 @@ def article(site: Path, page: str, pages: list[str]) -> str:
     text = re.sub(r"<script\b.*?</script>", "", text.partition("</article>")[0], flags=re.DOTALL)
 
     def target(found: re.Match) -> str:
-        kind, address = found[1], html.unescape(found[2])
+        kind = found[1]
+        address = html.unescape(found[2])
         if re.match(r"[a-z]+:", address):
             return found[0]
         place, fragment = urldefrag(address)
@@ -79,7 +80,9 @@ def article(site: Path, page: str, pages: list[str]) -> str:
 def join(site: Path, parts: list[tuple[str, list[str]]]) -> tuple[str, list[Entry]]:
     """The joined articles, and the contents."""
     pages = [page for _, some in parts for page in some]
-    entries, body, solved = [], [], []
+    entries = []
+    body = []
+    solved = []
     for caption, some in parts:
         entries += [Entry(0, html.escape(caption))] if caption else []
         for page in some:

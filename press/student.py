@@ -79,7 +79,8 @@ def student_chapter(notebook: nbformat.NotebookNode, chapter: str) -> nbformat.N
         for cell in exercise.own:
             if checked(cell.source):
                 cell.source = blank(cell.source, f"{chapter}: {label}")
-                cell.outputs, cell.execution_count = [], None
+                cell.outputs = []
+                cell.execution_count = None
                 tags = cell.metadata.get("tags", [])
                 cell.metadata.tags = [*tags, TO_WRITE, "raises-exception"]
     notebook.cells = cells

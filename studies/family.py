@@ -139,7 +139,8 @@ def corpus_of(name: str) -> Corpus:
 @cache
 def translated(name: str) -> list[str]:
     """The test sentences as a recorded model translates them."""
-    model, corpus = recorded(name), corpus_of(name.split("-")[-2])
+    model = recorded(name)
+    corpus = corpus_of(name.split("-")[-2])
     return texts(model, greedy(model, [pair.source for pair in corpus.test]))
 
 
@@ -156,7 +157,8 @@ def errors(links: list, pairs: list[Pair]) -> dict:
 
 def alignment(name: str) -> dict:
     """Errors of one model, both ways."""
-    model, pairs = recorded(name), corpus_of("grammar").test
+    model = recorded(name)
+    pairs = corpus_of("grammar").test
     read = alignment_error_rate(force_align(model, pairs, shift=1), pairs)
     return errors(force_align(model, pairs), pairs) | {"aer_of_read": read}
 
@@ -168,7 +170,8 @@ def shape(name: str) -> dict:
     are made to. ``not_back`` is the share of steps from one target word to the next in which the
     source word of the largest weight does not lie further left.
     """
-    model, pairs = recorded(name), corpus_of("grammar").test
+    model = recorded(name)
+    pairs = corpus_of("grammar").test
     entropies: list[float] = []
     with evaluating(model):
         for start in range(0, len(pairs), 50):
@@ -200,16 +203,19 @@ def gold_shape() -> dict:
 
 def diagonal() -> dict:
     """Links that walk along both sentences at constant speed."""
-    pairs, links = corpus_of("grammar").test, []
+    pairs = corpus_of("grammar").test
+    links = []
     for pair in pairs:
-        ratio, words = len(pair.source) / len(pair.target), range(len(pair.target))
+        ratio = len(pair.source) / len(pair.target)
+        words = range(len(pair.target))
         links.append({(int((t + 0.5) * ratio), t) for t in words})
     return errors(links, pairs)
 
 
 def best_possible() -> dict:
     """The least error that one link for each target word can have: a sure one if there is one."""
-    pairs, links = corpus_of("grammar").test, []
+    pairs = corpus_of("grammar").test
+    links = []
     for pair in pairs:
         chosen = {t: s for part in (pair.possible, pair.sure) for s, t in sorted(part)}
         links.append({(s, t) for t, s in chosen.items()})
@@ -220,7 +226,8 @@ def ibm_model_1() -> dict:
     """Words aligned by NLTK's IBM Model 1: p(target word | source word) and nothing else."""
     from nltk.translate import AlignedSent, IBMModel1  # it takes its time, so only where needed
 
-    corpus, began = corpus_of("grammar"), time.process_time()
+    corpus = corpus_of("grammar")
+    began = time.process_time()
     bitext = [AlignedSent(list(pair.target), list(pair.source)) for pair in corpus.train]
     table = IBMModel1(bitext, ITERATIONS).translation_table
     seconds = time.process_time() - began
@@ -262,8 +269,9 @@ def short(system: str, kind: str, seed: int) -> dict:
         less.__dict__[side] = getattr(corpus, side)
     model = CONSTRUCTORS[system](less, seed=seed)
     recipe = Recipe(**undertrained_plan()["corpora"]["grammar"]["recipe"])
-    history = fit(model, less, recipe, seed, progress=False)
-    found, scores = [], {}
+    history = fit(model, less, recipe, seed=seed, progress=False)
+    found = []
+    scores = {}
     for part in ("test", "long"):
         pairs = getattr(corpus, part)
         found += (some := texts(model, greedy(model, [pair.source for pair in pairs])))
@@ -292,7 +300,8 @@ def paired(baseline: str, system: str) -> dict:
 
 def negations(name: str) -> dict:
     """Of the test sentences that say not twice: how often the translation says it less, more."""
-    pairs, counts = corpus_of("grammar").test, {"fewer": 0, "two": 0, "more": 0}
+    pairs = corpus_of("grammar").test
+    counts = {"fewer": 0, "two": 0, "more": 0}
     for pair, sentence in zip(pairs, translated(name), strict=True):
         if pair.target.count("not") == 2:
             said = sentence.split().count("not")
@@ -379,7 +388,8 @@ def plan() -> list[tuple]:
         todo.append(("negations", name, negations, name))
     todo += [("one word", name, one_word, name) for name in undertrained_names()]
     for corpus, seed, (first, second) in product(CORPORA, SEEDS, RANKED):
-        baseline, system = f"{first}-{corpus}-{seed}", f"{second}-{corpus}-{seed}"
+        baseline = f"{first}-{corpus}-{seed}"
+        system = f"{second}-{corpus}-{seed}"
         if {baseline, system} <= set(undertrained_names()):
             todo.append(("paired", f"{baseline} {system}", paired, baseline, system))
     for seed, kind, system in product(SEEDS, ("short", "any"), TRAINED):

@@ -74,7 +74,8 @@ def content_words(corpus: Corpus) -> set[str]:
 def count_words(pair: Pair, found: Translation, content: set[str]) -> Counter:
     """What a translation skips, repeats and invents, and where the model looked too little."""
     written = Counter(word for word in found.words if word in content)
-    missing, seen = set(), Counter()
+    missing = set()
+    seen = Counter()
     for t, word in enumerate(pair.target):
         seen[word] += 1
         if seen[word] > written[word]:
@@ -145,7 +146,7 @@ def train(corpus: Corpus, system: str, seed: int) -> dict:
     """One further system: trained, measured and counted."""
     recipe, arguments = TRAINED[system]
     model = luong(corpus, seed=seed, **arguments)
-    run = record(system, model, corpus, recipe, seed, progress=False)
+    run, _ = record(system, model, corpus, recipe=recipe, seed=seed, progress=False)
     return {
         "seed": seed,
         "epochs": recipe.epochs,

@@ -58,7 +58,8 @@ def measure(score: str, use: str, kind: str, length: int) -> dict:
 
     case(LENGTHS[0])()  # loads what has to be loaded once
     call = case(length)
-    times, began = [], time.process_time()
+    times = []
+    began = time.process_time()
     call()  # the first call warms up
     while len(times) < 3 or time.process_time() - began < 0.5:
         start = time.process_time()

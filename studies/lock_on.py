@@ -28,7 +28,8 @@ MOST = 1_500  # updates at most
 LOCKED = 0.5  # alignment error below this: locked on (a diagonal has 0.66, see chapter 1)
 AFTER = 150  # updates to go on after that, for the picture
 BASE = {"score": "general"}  # one-directional LSTMs, 128 units, torch's initial weights
-BATCH, RATE = 64, 4e-3
+BATCH = 64
+RATE = 4e-3
 
 
 def identity(model: Translator) -> None:
@@ -93,7 +94,8 @@ def watch(
         with torch.no_grad():
             start(translator)
     optimiser = torch.optim.Adam(translator.parameters(), lr=rate, fused=True)
-    curve, locked_on = [], None
+    curve = []
+    locked_on = None
     with seeded(seed):
         for update, some in enumerate(forever(corpus, batch, seed), 1):
             translator.train()

@@ -69,7 +69,7 @@ def train(corpus: Corpus, arguments: dict, recipe: Recipe, seed: int) -> dict:
     """Train one model from one seed; returns its history, and what the test pairs say."""
     arguments = {**arguments, "seed": seed}
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
-    history = fit(model, corpus, recipe, seed, "cpu", progress=False)
+    history = fit(model, corpus, recipe, seed=seed, device="cpu", progress=False)
     translated = texts(model, greedy(model, [pair.source for pair in corpus.test]))
     score = bleu(translated, [pair.target_text for pair in corpus.test], lowercase=True)
     return {
@@ -96,10 +96,8 @@ def copied(name: str, seed: int) -> dict:
     }
 
 
-def main() -> None:
-    """Fill the store."""
-    torch.set_num_threads(1)
-    corpus = grammar_corpus()
+def systems_of(corpus: Corpus) -> dict[str, dict]:
+    """All systems of the study: those that are recorded with their runs, the others without."""
     systems = {}
     for name, (arguments, recipe) in SYSTEMS.items():
         systems[name] = {"model": arguments, "recipe": asdict(recipe), "runs": []}
@@ -109,7 +107,30 @@ def main() -> None:
         systems[name] = {"model": first.model, "recipe": asdict(first.recipe), "runs": runs}
         if first.corpus["fingerprint"] != corpus.fingerprint:
             raise SystemExit(f"{recorded} was recorded on another corpus: record it again.")
-    head = {
+    return systems
+
+
+def add_run(system: dict, name: str, corpus: Corpus, seed: int) -> None:
+    """Train a system from one more seed, unless that is there or the first was too dear."""
+    runs = system["runs"]
+    began = time.process_time()
+    if seed in [run["seed"] for run in runs]:
+        return
+    if runs and max(run["cpu_seconds"] for run in runs) > DEAR:
+        system["left_out"] = f"seed {seed}: the first took more than {DEAR} CPU-seconds"
+        print(name, seed, "left out", flush=True)
+        return
+    arguments, recipe = SYSTEMS[name]
+    runs.append(train(corpus, arguments, recipe, seed=seed))
+    print(name, seed, f"{time.process_time() - began:.0f} CPU-seconds", flush=True)
+
+
+def main() -> None:
+    """Fill the store."""
+    torch.set_num_threads(1)
+    corpus = grammar_corpus()
+    systems = systems_of(corpus)
+    store = {
         "command": "make study NAME=recipes",
         "corpus": {
             "name": corpus.name,
@@ -121,25 +142,14 @@ def main() -> None:
         "one_seed_above_cpu_seconds": DEAR,
         "systems": systems,
     }
-    stored = open_store(STORE, head, "systems")["systems"]
+    stored = open_store(STORE, store, "systems")["systems"]
     for name in SYSTEMS:
         there = stored.get(name, {})
         if all(there.get(key) == systems[name][key] for key in ("model", "recipe")):
             systems[name]["runs"] = there["runs"]
-    store = head
     for seed in SEEDS:
-        for name, (arguments, recipe) in SYSTEMS.items():
-            runs, began = systems[name]["runs"], time.process_time()
-            if seed in [run["seed"] for run in runs]:
-                continue
-            if runs and max(run["cpu_seconds"] for run in runs) > DEAR:
-                systems[name]["left_out"] = (
-                    f"seed {seed}: the first took more than {DEAR} CPU-seconds"
-                )
-                print(name, seed, "left out", flush=True)
-            else:
-                runs.append(train(corpus, arguments, recipe, seed))
-                print(name, seed, f"{time.process_time() - began:.0f} CPU-seconds", flush=True)
+        for name in SYSTEMS:
+            add_run(systems[name], name, corpus, seed=seed)
             save_store(STORE, store)
 
 

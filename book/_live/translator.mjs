@@ -481,12 +481,13 @@ class Run {
   /**
    * Write the next word, the most probable one. `</s>` ends the sentence.
    *
-   * `yPrev`: the word to go on from, if not the one written last: forced decoding.
+   * `yPrev`: the word to go on from, if not the one written last. So a reference can be forced, and
+   * read on from behind the end.
    */
   step(yPrev) {
     const { model } = this;
-    if (this.done) refuse("words", "This translation has ended: begin another one.");
-    const y = yPrev === undefined ? this.last : model.target.encode([yPrev])[0];
+    if (this.done && yPrev === undefined) refuse("words", "This translation has ended: begin another one.");
+    const y = yPrev === undefined ? this.last : Math.max(model.targetWords.indexOf(yPrev), UNK);
     const time = this.state.time;
     const found = model.decoder.step(model.weights.row("decoder.embedding", y), this.state, this.memory);
     const logP = logSoftmax(found.logits);

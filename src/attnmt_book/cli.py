@@ -6,6 +6,7 @@ stopped by Ctrl-C. ``attnmt COMMAND --help`` lists the options of a command.
 
 import os
 import sys
+from argparse import Action
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
@@ -73,11 +74,12 @@ def train(
     """
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
-    with_data, how = make("corpus", CORPORA, corpus), make("recipe", CHANGED, recipe)
+    with_data = make("corpus", CORPORA, corpus)
+    how = make("recipe", CHANGED, recipe)
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
     options = {"every": every, "resume": resume, "measure_bleu": measure_bleu}
     kept = Path(f"{out}.checkpoint")
-    history = fit(network, with_data, how, seed, device, checkpoint=kept, **options)
+    history = fit(network, with_data, how, seed=seed, device=device, checkpoint=kept, **options)
     network.save(out)
     kept.unlink()
     for epoch in history.epochs:
@@ -184,7 +186,7 @@ def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> N
 class Parser(ArgumentParser):
     """Options that are true or false need no value, and names are given word by word."""
 
-    def add_argument(self, *names, **settings):
+    def add_argument(self, *names: str, **settings: Any) -> Action:
         """Add an option or an argument of a command."""
         if settings.get("type") is bool:
             del settings["type"]
@@ -196,7 +198,8 @@ class Parser(ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    commands, about = [train, evaluate, translate, record, corpus], "Train and use translators."
+    commands = [train, evaluate, translate, record, corpus]
+    about = "Train and use translators."
     try:
         auto_cli(commands, arguments, prog="attnmt", description=about, parser_class=Parser)
         sys.stdout.flush()

@@ -65,7 +65,8 @@ def bleu_by_length(
     for x, bucket in zip(middle, buckets, strict=True):  # the same sentences for every system
         note(bucket.bleu.sentences, (x, 0), xytext=(0, 3), ha="center", fontsize=8)
     if longest_trained is not None:
-        edge, across = longest_trained + 0.5, ("data", "axes fraction")
+        edge = longest_trained + 0.5
+        across = ("data", "axes fraction")
         ax.axvline(edge, color="dimgrey", linestyle=":")
         text = "longer than any\ntraining sentence"
         note(text, (edge, 1), xycoords=across, xytext=(5, -5), va="top", fontsize=9)
@@ -93,7 +94,8 @@ def alignment(
         gold: known links (source index, target index), drawn as frames.
         ax: where to draw.
     """
-    weights, needed = np.asarray(weights), (len(words), len(source))
+    weights = np.asarray(weights)
+    needed = (len(words), len(source))
     if weights.shape != needed:
         raise ValueError(f"weights are {weights.shape}; these words need {needed}, target x source")
     if ax is None:

@@ -18,7 +18,7 @@ import time
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,7 @@ from attnmt.metrics import (
     bleu_statistics,
     sentence_losses,
     texts,
+    without_unknown,
 )
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, History, Recipe, fit
@@ -99,9 +100,9 @@ class Sentences:
 
     ``statistics`` has arrays with a row for each sentence of a part of the corpus, named
     ``PART_bleu`` (:func:`.bleu_statistics`), ``PART_losses`` (:func:`.sentence_losses`),
-    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends)
-    and ``PART_length`` (words of the source); ``translations`` has the sentences of each part, if
-    the text is ours.
+    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends),
+    ``PART_length`` (words of the source) and ``PART_known`` (whether both vocabularies have all of
+    its words); ``translations`` has the sentences of each part, if the text is ours.
     """
 
     statistics: dict[str, np.ndarray]
@@ -126,16 +127,9 @@ def record(
         samples: raw sentences whose translations and alignments are kept.
         of_fit: further arguments of :func:`.fit`.
     """
-    history = fit(model, corpus, recipe, seed, **of_fit)
+    history = fit(model, corpus, recipe, seed=seed, **of_fit)
     sentences, search_cpu_seconds = measure(model, corpus)
     statistics = sentences.statistics
-    there = [part for part in PARTS if getattr(corpus, part)]
-    found = {part: sentences.translations[part] for part in there}
-    parts = {}
-    for part in there:
-        references = [pair.target_text for pair in getattr(corpus, part)]
-        parts[part] = bleu(found[part], references, lowercase=True, bootstrap=200)
-    by_length = [part for part in there if part != "names"]
     run = Run(
         name=name,
         command=f"attnmt record {name}",
@@ -151,11 +145,8 @@ def record(
         parameters=sum(weights.numel() for weights in model.parameters()),
         history=history,
         test_perplexity=perplexity_of(statistics["test_losses"]),
-        parts=parts,
-        by_length=bleu_by_length(
-            [text for part in by_length for text in found[part]],
-            [pair for part in by_length for pair in getattr(corpus, part)],
-        ),
+        parts=bleu_of_parts(sentences.translations, corpus),
+        by_length=bleu_of_lengths(sentences.translations, corpus),
         aer=aer_of(statistics["test_aer"]) if "test_aer" in statistics else None,
         samples=[translate_sample(model, text) for text in samples],
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
@@ -163,6 +154,24 @@ def record(
         format="attnmt-run-2",
     )
     return run, sentences if ours(corpus) else Sentences(statistics)
+
+
+def bleu_of_parts(translations: Mapping[str, list[str]], corpus: Corpus) -> dict[str, Bleu]:
+    """BLEU of each part of a corpus that was translated."""
+    found = {}
+    for part, texts_of_part in translations.items():
+        references = [pair.target_text for pair in getattr(corpus, part)]
+        found[part] = bleu(texts_of_part, references, lowercase=True, bootstrap=200)
+    return found
+
+
+def bleu_of_lengths(translations: Mapping[str, list[str]], corpus: Corpus) -> list[Bucket]:
+    """BLEU by the length of the source, of all parts together but the unseen names."""
+    there = [part for part in translations if part != "names"]
+    return bleu_by_length(
+        [text for part in there for text in translations[part]],
+        [pair for part in there for pair in getattr(corpus, part)],
+    )
 
 
 def ours(corpus: Corpus) -> bool:
@@ -187,6 +196,9 @@ def measure(model: Translator, corpus: Corpus) -> tuple[Sentences, float]:
         statistics[f"{part}_losses"] = sentence_losses(model, pairs).astype(np.float32)
         lengths = [len(pair.source) for pair in pairs]
         statistics[f"{part}_length"] = np.array(lengths, dtype=np.uint16)
+        known = np.zeros(len(pairs), dtype=bool)
+        known[without_unknown(pairs, model)] = True
+        statistics[f"{part}_known"] = known
         if model.attends and pairs[0].sure is not None:
             links = alignment_statistics(force_align(model, pairs), pairs)
             statistics[f"{part}_aer"] = links.astype(np.uint16)
@@ -210,7 +222,7 @@ def translate_sample(model: Translator, text: str) -> Sample:
     source = model.source_vocabulary.tokenise(text)
     (found,) = greedy(model, [source])
     weights = None if found.alignment is None else found.alignment.astype(float).round(4).tolist()
-    return Sample(source, found.words, found.score, weights)
+    return Sample(source, found.words, found.score, alignment=weights)
 
 
 # ------------------------------------------------------------------------------- store and load
@@ -396,8 +408,8 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         name,
         model,
         corpus,
-        recipe,
-        int(seed),
+        recipe=recipe,
+        seed=int(seed),
         samples=plan["samples"],
         curve=plan["curve"],
         checkpoint=checkpoint,
