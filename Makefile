@@ -15,7 +15,7 @@ export MKL_NUM_THREADS = 1
 export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html slides notebooks record publish student grade pdf test whole install lint unit nbval strict browser \
+.PHONY: help book html slides notebooks record study publish student grade pdf test whole install lint unit nbval strict browser \
 	colab format clean
 .NOTPARALLEL:
 
@@ -26,6 +26,7 @@ help:
 	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
 	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
+	@echo "make study      make a study again, in results/studies (NAME=windows)"
 	@echo "make publish    give a copy its address (REPOSITORY=https://github.com/someone/somewhere)"
 	@echo "make student    write the student edition, without solutions, into _build/student"
 	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"
@@ -39,7 +40,7 @@ help:
 book: $(STAMP)
 	@echo "==> execute the chapters"
 	rm -rf _build/run
-	$(BIN)/python tools/notebooks.py --jobs $(JOBS) --into _build/run $(CHAPTERS)
+	$(BIN)/python -m press.execute --jobs $(JOBS) --into _build/run $(CHAPTERS)
 	@echo "==> build the book"
 	rm -rf _build/html _build/.doctrees
 	$(BIN)/jupyter-book build _build/run --path-output . --quiet
@@ -51,29 +52,33 @@ html: $(STAMP)
 	@echo "Open $(CURDIR)/_build/html/index.html"
 
 slides: $(STAMP)
-	$(BIN)/python tools/slides.py --into _build/slides $(CHAPTERS)
+	$(BIN)/python -m press.slides --into _build/slides $(CHAPTERS)
 	@echo "Open a page in $(CURDIR)/_build/slides"
 
 notebooks: $(STAMP)
-	$(BIN)/python tools/notebooks.py --jobs $(JOBS) --in-place $(CHAPTERS)
+	$(BIN)/python -m press.execute --jobs $(JOBS) --in-place $(CHAPTERS)
 
 record: $(STAMP)
 	$(BIN)/attnmt record $(RUNS)
 
+study: $(STAMP)
+	@test -f "studies/$(NAME).py" || { echo "Which one? make study NAME=windows; there is one for each file in studies/"; exit 1; }
+	$(BIN)/python -m studies.$(NAME)
+
 publish: $(STAMP)
 	@test -n "$(REPOSITORY)" || { echo "Which one? make publish REPOSITORY=https://github.com/someone/somewhere"; exit 1; }
-	$(BIN)/python tools/publish.py "$(REPOSITORY)" --branch "$(BRANCH)"
+	$(BIN)/python -m press.publish "$(REPOSITORY)" --branch "$(BRANCH)"
 
 student: whole $(STAMP)
-	$(BIN)/python tools/student.py
+	$(BIN)/python -m press.student
 
 grade: whole $(STAMP)
 	@test -n "$(ANSWERS)" || { echo "Whose? make grade ANSWERS=folder"; exit 1; }
-	$(BIN)/python tools/grade.py "$(ANSWERS)"
+	$(BIN)/python -m press.grade "$(ANSWERS)"
 
 pdf: html
 	@echo "==> print the book"
-	$(BIN)/python tools/pdf.py
+	$(BIN)/python -m press.pdf
 
 test: $(CHECKS)
 	@echo "All passed."
@@ -86,6 +91,7 @@ lint: whole $(STAMP)
 	@echo "==> style"
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo --cache-dir _build/imports
 
 unit: whole $(STAMP)
 	@echo "==> unit tests"
@@ -107,7 +113,7 @@ browser: whole $(STAMP)
 
 colab: $(STAMP)
 	@echo "==> as in Colab"
-	$(BIN)/python tools/as_in_colab.py $(CHAPTERS)
+	$(BIN)/python -m press.as_in_colab $(CHAPTERS)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

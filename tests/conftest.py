@@ -181,7 +181,7 @@ def address():
 @pytest.fixture(scope="session")
 def browser():
     """A Chromium that finds no other machine's name."""
-    from pdf import Unprintable, chromium, sync_playwright  # they take their time
+    from press.pdf import Unprintable, chromium, sync_playwright  # they take their time
 
     try:
         path = chromium()

@@ -4,7 +4,8 @@ import tomllib
 
 import yaml
 from conftest import SITE
-from notebooks import ROOT
+
+from press.contents import ROOT
 
 JOBS = yaml.safe_load((ROOT / ".github/workflows/book.yml").read_text(encoding="utf8"))["jobs"]
 BUILD = JOBS["build"]

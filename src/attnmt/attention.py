@@ -7,6 +7,8 @@ steps at once.
 """
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -62,15 +64,22 @@ class Concat(nn.Module):
         super().__init__()
         self.W_a = nn.Linear(query + annotation, hidden, bias=False)
         self.v_a = nn.Linear(hidden, 1, bias=False)
+        self.sizes = [query, annotation]
+
+    def halves(self) -> tuple[Tensor, ...]:
+        """The columns of ``W_a`` that meet h_t, (hidden, n), and hbar_s, (hidden, d)."""
+        return self.W_a.weight.split(self.sizes, dim=1)
 
     def prepare(self, annotations: Tensor) -> Tensor:
-        """The part of ``W_a`` that meets hbar_s: (B, S, d) -> (B, S, hidden)."""
-        return annotations @ self.W_a.weight[:, -annotations.size(-1) :].T
+        """The product of ``W_a``'s right half and hbar_s: (B, S, d) -> (B, S, hidden)."""
+        _, right = self.halves()
+        return annotations @ right.T
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Scores of queries (B, T, n) against prepared keys (B, S, hidden): (B, T, S)."""
-        asked = query @ self.W_a.weight[:, : query.size(-1)].T  # (B, T, hidden)
-        return self.v_a(torch.tanh(asked[:, :, None] + keys[:, None])).squeeze(-1)
+        left, _ = self.halves()
+        hidden = torch.tanh((query @ left.T)[:, :, None] + keys[:, None])  # (B, T, S, hidden)
+        return self.v_a(hidden).squeeze(-1)  # (B, T, S)
 
 
 class Dot(nn.Module):
@@ -109,16 +118,25 @@ class ScaledDot(Dot):
         return super().forward(query, keys) / math.sqrt(query.size(-1))
 
 
-class General(Dot):
-    """``h_t^T W_a hbar_s``, Luong et al. 2015, section 3.1: the sizes may differ."""
+class General(nn.Module):
+    """``h_t^T W_a hbar_s``, Luong et al. 2015, section 3.1: the sizes may differ.
+
+    Args:
+        query: n, size of the query h_t.
+        annotation: size of an annotation hbar_s.
+    """
 
     def __init__(self, query: int, annotation: int):
-        super().__init__(query, query)
+        super().__init__()
         self.W_a = nn.Linear(annotation, query, bias=False)
 
     def prepare(self, annotations: Tensor) -> Tensor:
         """``W_a hbar_s``, (B, S, d) -> (B, S, n), once a sentence."""
         return self.W_a(annotations)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Scores of queries (B, T, n) against prepared keys (B, S, n): (B, T, S)."""
+        return query @ keys.transpose(1, 2)
 
 
 class Location(nn.Module):
@@ -138,23 +156,25 @@ class Location(nn.Module):
         self.W_a = nn.Linear(query, max_length, bias=False)
 
     def prepare(self, annotations: Tensor) -> Tensor:
-        """Nothing of the annotations but their number: (B, S, 0)."""
+        """Only how many annotations there are is kept, not what is in them: (B, S, 0)."""
         return annotations[..., :0]
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Scores of queries (B, T, n) for each of S positions: (B, T, S)."""
         scores = self.W_a(query)  # (B, T, max_length)
-        return pad(scores, (0, keys.size(1) - scores.size(-1)), value=-torch.inf)
+        missing = keys.size(1) - scores.size(-1)  # below 0 where the score knows more: cut off
+        return pad(scores, (0, missing), value=-torch.inf)
 
 
 # --------------------------------------------------------------------------------------- windows
 
 
-class Global(nn.Module):
-    """The window that is none: every real source word takes part."""
+class Window(nn.Module, ABC):
+    """Which source positions take part, and what multiplies their weights."""
 
+    @abstractmethod
     def forward(self, query: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor | None]:
-        """Which positions take part, and what multiplies their weights.
+        """Look at the source with T queries.
 
         Args:
             query: (B, T, n).
@@ -164,22 +184,36 @@ class Global(nn.Module):
         Returns:
             keep (B, T, S) or (B, 1, S), True = takes part; gain, of the same shape, or None for 1.
         """
+
+    def is_narrow(self, memory: Memory) -> bool:
+        """Whether so little takes part that touching nothing else is faster."""
+        return False
+
+
+class Global(Window):
+    """The window that leaves nothing out: every real source word takes part."""
+
+    def forward(self, query: Tensor, memory: Memory, time: int) -> tuple[Tensor, None]:
+        """As :meth:`Window.forward`: the mask, and no gain."""
         return memory.mask[:, None], None
 
 
-class Monotonic(nn.Module):
-    """local-m: the window ``[p_t - D, p_t + D]`` with ``p_t = t``, Luong et al. 2015, section 3.2.
+class Local(Window):
+    """The window ``[p_t - D, p_t + D]`` of Luong et al. 2015, section 3.2.
 
-    Behind the end of the sentence the window stays at the last word: it would be empty otherwise.
+    A subclass says where the window's ``centre`` p_t is, and may give its positions a ``gain``.
 
     Args:
         D: positions on either side of p_t, a whole number, at least 0.
+        narrow: touch only the words of the window (True), or score all and mask (False). The
+            numbers are the same. None decides by the length of the source.
     """
 
-    def __init__(self, D: int):
+    def __init__(self, D: int, narrow: bool | None = None):
         super().__init__()
         whole(0, D=D)
         self.D = D
+        self.narrow = narrow
 
     def is_narrow(self, memory: Memory) -> bool:
         """Whether the source is so long that touching only the window is faster.
@@ -187,29 +221,42 @@ class Monotonic(nn.Module):
         Measured on one core, D = 10: general gains from 200 to 400 words on (the chapter on local
         attention has the table); concat, whose score costs more, from fewer.
         """
+        if self.narrow is not None:
+            return self.narrow
         return memory.mask.size(1) > 16 * (2 * self.D + 1)
+
+    @abstractmethod
+    def centre(self, query: Tensor, memory: Memory, time: int) -> Tensor:
+        """``p_t`` of each query: (B, T)."""
+
+    def gain(self, s: Tensor, p: Tensor) -> Tensor | None:
+        """What multiplies the weights of positions s around p_t: nothing here."""
+        return None
+
+    def look(self, s: Tensor, p: Tensor, memory: Memory) -> tuple[Tensor, Tensor | None]:
+        """keep and gain of positions s, (S,) or (B, T, S), around ``p_t`` (B, T, 1)."""
+        keep = ((s - p).abs() <= self.D) & (s < memory.lengths[:, None, None])
+        return keep, self.gain(s, p)
+
+    def forward(self, query: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor | None]:
+        """As :meth:`Window.forward`; at most 2D + 1 positions are kept."""
+        s = torch.arange(memory.mask.size(1), device=query.device)  # (S,)
+        return self.look(s, self.centre(query, memory, time)[..., None], memory)
+
+
+class Monotonic(Local):
+    """local-m: the window moves with the target, ``p_t = t``, Luong et al. 2015, section 3.2.
+
+    Past the end of the sentence the window stays at the last word: it would be empty otherwise.
+    """
 
     def centre(self, query: Tensor, memory: Memory, time: int) -> Tensor:
         """``p_t`` of each query: (B, T)."""
         t = torch.arange(time, time + query.size(1), device=query.device)  # (T,)
         return torch.minimum(t, memory.lengths[:, None] - 1)
 
-    def gain(self, s: Tensor, p: Tensor) -> Tensor | None:
-        """What multiplies the weights of positions s round p_t: nothing here."""
-        return None
 
-    def look(self, s: Tensor, p: Tensor, memory: Memory) -> tuple[Tensor, Tensor | None]:
-        """keep and gain of positions s, (S,) or (B, T, S), round ``p_t`` (B, T, 1)."""
-        keep = ((s - p).abs() <= self.D) & (s < memory.lengths[:, None, None])
-        return keep, self.gain(s, p)
-
-    def forward(self, query: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor | None]:
-        """As :meth:`Global.forward`; at most 2D + 1 positions are kept."""
-        s = torch.arange(memory.mask.size(1), device=query.device)  # (S,)
-        return self.look(s, self.centre(query, memory, time)[..., None], memory)
-
-
-class Predictive(Monotonic):
+class Predictive(Local):
     """local-p: ``p_t = S sigma(v_p^T tanh(W_p h_t))``, Luong et al. 2015, section 3.2.
 
     The weights are multiplied by ``exp(-(s - p_t)^2 / (2 sigma^2))``, sigma = D/2, and not
@@ -219,11 +266,12 @@ class Predictive(Monotonic):
     Args:
         query: n, size of the query h_t.
         D: positions on either side of p_t, which is a real number; D is whole, and at least 1.
+        narrow: as of :class:`Local`.
     """
 
-    def __init__(self, query: int, D: int):
-        whole(1, D=D)  # a Gaussian of sigma = D/2 = 0 is none
-        super().__init__(D)
+    def __init__(self, query: int, D: int, narrow: bool | None = None):
+        whole(1, D=D)  # with D = 0 the Gaussian would have no width
+        super().__init__(D, narrow)
         self.W_p = nn.Linear(query, query, bias=False)
         self.v_p = nn.Linear(query, 1, bias=False)
 
@@ -233,7 +281,7 @@ class Predictive(Monotonic):
         return memory.lengths[:, None] * share
 
     def gain(self, s: Tensor, p: Tensor) -> Tensor:
-        """The Gaussian round p_t, of the shape of ``s - p``."""
+        """The Gaussian around p_t, of the shape of ``s - p``."""
         sigma = self.D / 2
         return torch.exp(-((s - p) ** 2) / (2 * sigma**2))
 
@@ -248,9 +296,9 @@ class Attention(nn.Module):
         ValueError: a location score with a local window, which say where to look twice.
     """
 
-    def __init__(self, score: nn.Module, window: nn.Module):
+    def __init__(self, score: nn.Module, window: Window):
         super().__init__()
-        if isinstance(score, Location) and not isinstance(window, Global):
+        if isinstance(score, Location) and isinstance(window, Local):
             raise ValueError(
                 "a location score has one row for each position of the whole sentence, so it takes "
                 "the global window; a local window needs a score that compares contents"
@@ -273,7 +321,7 @@ class Attention(nn.Module):
         Returns:
             context (B, T, d), the weighted sum of annotations; align (B, T, S), the weights.
         """
-        if isinstance(self.window, Monotonic) and self.window.is_narrow(memory):
+        if self.window.is_narrow(memory):
             return self.attend_within(query, memory, time)
         keep, gain = self.window(query, memory, time)
         align = weigh(self.score(query, memory.keys), keep, gain)  # (B, T, S)
@@ -281,18 +329,22 @@ class Attention(nn.Module):
 
     def attend_within(self, query: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor]:
         """The same as :meth:`forward`, touching only the 2D + 1 words of each local window."""
+        B, T, _ = query.shape
+        S = memory.mask.size(1)
         p = self.window.centre(query, memory, time)[..., None]  # (B, T, 1)
         first = (p.detach() - self.window.D).ceil().long().clamp(min=0)  # (B, T, 1)
         s = first + torch.arange(2 * self.window.D + 1, device=query.device)  # (B, T, W)
-        keep, gain = self.window.look(s, p, memory)
-        rows = torch.arange(len(query), device=query.device)[:, None, None]
-        s = s.clamp(max=memory.mask.size(1) - 1)  # behind the end, where nothing is kept
-        keys, near = memory.keys[rows, s], memory.annotations[rows, s]  # (B, T, W, d)
-        asked = query.flatten(0, 1)[:, None]  # (B T, 1, n): each query meets its own window
-        scores = self.score(asked, keys.flatten(0, 1)).view(keep.shape)
-        weights = weigh(scores, keep, gain)  # (B, T, W)
-        align = weights.new_zeros(*query.shape[:2], memory.mask.size(1)).scatter_add(2, s, weights)
-        return (weights[:, :, None] @ near).squeeze(2), align
+        keep, gain = self.window.look(s, p, memory)  # (B, T, W)
+        s = s.clamp(max=S - 1)  # past the end, where nothing is kept, any position will do
+        rows = torch.arange(B, device=query.device)[:, None, None]  # (B, 1, 1)
+        keys = memory.keys[rows, s]  # (B, T, W, k)
+        annotations = memory.annotations[rows, s]  # (B, T, W, d)
+        # each query meets its own window: B T sentences of W words, one query each
+        scores = self.score(query.flatten(0, 1)[:, None], keys.flatten(0, 1))  # (B T, 1, W)
+        weights = weigh(scores.view(keep.shape), keep, gain)  # (B, T, W)
+        context = (weights[:, :, None] @ annotations).squeeze(2)  # (B, T, d)
+        align = weights.new_zeros(B, T, S).scatter_add(2, s, weights)
+        return context, align
 
 
 def weigh(scores: Tensor, keep: Tensor, gain: Tensor | None) -> Tensor:
@@ -321,7 +373,8 @@ class FixedContext(nn.Module):
 
 # ----------------------------------------------------------------------------- both, by their names
 
-SCORES = {  # of n numbers in a query, d in an annotation, and the positions that a location knows
+# A score is made of n, numbers of a query, d, of an annotation, and the positions it may know.
+SCORES: dict[str, Callable[[int, int, int], nn.Module]] = {
     "additive": lambda n, d, max_length: Additive(n, d, n),
     "concat": lambda n, d, max_length: Concat(n, d, n),
     "dot": lambda n, d, max_length: Dot(n, d),
@@ -329,7 +382,8 @@ SCORES = {  # of n numbers in a query, d in an annotation, and the positions tha
     "general": lambda n, d, max_length: General(n, d),
     "location": lambda n, d, max_length: Location(n, max_length),
 }
-WINDOWS = {
+# A window is made of n, numbers of a query, and D.
+WINDOWS: dict[str, Callable[[int, int], Window]] = {
     "global": lambda n, D: Global(),
     "local-m": lambda n, D: Monotonic(D),
     "local-p": lambda n, D: Predictive(n, D),

@@ -324,7 +324,7 @@ def grammar_corpus(
     seed: int = 0,
     *,
     valid: int = 500,
-    test: int = 1_000,
+    test: int = 5_000,
     long: int = 300,
     names: int = 300,
     vocabulary_size: int = 1_020,

@@ -21,10 +21,14 @@ class Decoder(nn.Module, ABC):
     """What all decoders share: the words' ``embedding`` E, and the loop round ``step``.
 
     Where nothing attends, ``attention`` is None or a :class:`.FixedContext`, and ``align`` is None.
+
+    Attributes:
+        attends: whether ``step`` gives an alignment.
     """
 
     embedding: nn.Embedding
     attention: nn.Module | None
+    attends: bool
 
     @abstractmethod
     def start(self, memory: Memory, final: Any) -> tuple[Memory, Any]:
@@ -115,6 +119,7 @@ class BahdanauDecoder(Decoder):
         self.output_state = output_state
         self.embedding = nn.Embedding(words, embedding)
         self.attention = attention
+        self.attends = isinstance(attention, Attention)
         self.W_s = nn.Linear(hidden, hidden)
         # [W_z; W_r; W] on E y_{i-1} and [C_z; C_r; C] on c_i, with the gates' biases
         self.W_gates = nn.Linear(embedding, 3 * hidden)
@@ -237,6 +242,7 @@ class SutskeverDecoder(LSTMDecoder):
     """
 
     attention = None
+    attends = False
 
     def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
         """The first state is the encoder's last, layer by layer."""
@@ -265,6 +271,8 @@ class LuongDecoder(LSTMDecoder):
         feeding: concatenate h~_{t-1} to the embedding of y_{t-1} (section 3.3). The sentence then
             has to be read step by step.
     """
+
+    attends = True
 
     def __init__(
         self,

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 import torch
-from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 
 from attnmt.attention import SCORES, WINDOWS, Additive, Attention, FixedContext, Global
@@ -19,7 +18,7 @@ from attnmt.checks import one_of, whole
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
 from attnmt.fast import cross_entropy_
-from attnmt.files import read_tensors, write_aside
+from attnmt.files import read_tensors, write_tensors
 from attnmt.vocab import Vocabulary
 
 
@@ -59,7 +58,7 @@ class Translator(nn.Module):
     @property
     def attends(self) -> bool:
         """Whether there is an alignment to speak of."""
-        return isinstance(self.decoder.attention, Attention)
+        return self.decoder.attends
 
     def start(self, source: Source) -> tuple[Memory, Any]:
         """Read source sentences: the prepared memory and the decoder's first state."""
@@ -92,11 +91,10 @@ class Translator(nn.Module):
         """Write weights, configuration and vocabularies as one safetensors file."""
         if not self.config:
             raise ValueError("a model put together by hand cannot be saved: use a constructor")
-        metadata = {"format": FORMAT, "config": json.dumps(self.config)}
+        metadata = {"config": json.dumps(self.config)}
         for side in SIDES:
             metadata[side] = json.dumps(getattr(self, side).arguments)
-        weights = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
-        write_aside(path, to_safetensors(weights, metadata))
+        write_tensors(path, self.state_dict(), format=FORMAT, metadata=metadata)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Translator":
@@ -126,17 +124,16 @@ SIDES = ("source_vocabulary", "target_vocabulary")
 
 
 @contextmanager
-def evaluating(*models: nn.Module) -> Iterator[None]:
-    """No dropout and no gradients inside; each model's mode is restored afterwards."""
-    modes = [model.training for model in models]
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """No dropout and no gradients inside; afterwards each part of the model has its mode back."""
+    modes = {part: part.training for part in model.modules()}
     try:
-        for model in models:
-            model.eval()
+        model.eval()
         with torch.no_grad():
             yield
     finally:
-        for model, mode in zip(models, modes, strict=True):
-            model.train(mode)
+        for part, mode in modes.items():
+            part.training = mode
 
 
 @contextmanager
@@ -152,11 +149,14 @@ def seeded(seed: int) -> Iterator[None]:
 
 # -------------------------------------------------------------- the models, named as in the papers
 
-LAPTOP = {"hidden": 128, "layers": 1}  # other sizes are as hidden
-CONSTRUCTORS: dict[str, Callable[..., Translator]] = {}
+LAPTOP = 128  # the default of ``hidden``; other sizes are as ``hidden`` then
+Constructor = Callable[..., Translator]
+CONSTRUCTORS: dict[str, Constructor] = {}
 
 
-def constructor(paper: dict[str, int], draw: Callable[[str, Tensor], None]):
+def constructor(
+    paper: dict[str, int], draw: Callable[[str, Tensor], None]
+) -> Callable[[Constructor], Constructor]:
     """What all constructors do: fill in sizes, seed the weights, note the configuration.
 
     Args:
@@ -164,35 +164,43 @@ def constructor(paper: dict[str, int], draw: Callable[[str, Tensor], None]):
         draw: draws one parameter, given its name, as the paper does; for ``init="paper"``.
     """
 
-    def decorate(make: Callable[..., Translator]) -> Callable[..., Translator]:
+    def decorate(make: Constructor) -> Constructor:
         @wraps(make)
-        def construct(corpus: Vocabularies, *args, **kwargs) -> Translator:
-            bound = signature(make).bind(corpus, *args, **kwargs)
+        def construct(*args: Any, **kwargs: Any) -> Translator:
+            bound = signature(make).bind(*args, **kwargs)
             bound.apply_defaults()
-            config = bound.arguments
+            config = dict(bound.arguments)
+            corpus = config.pop("corpus")
             one_of(("laptop", "paper"), sizes=config["sizes"])
             one_of(("torch", "paper"), init=config["init"])
-            sizes = paper if config["sizes"] == "paper" else LAPTOP
-            for name in paper:  # hidden comes first: on a laptop, others are as it is
-                if config[name] is None:
-                    config[name] = sizes.get(name, config["hidden"])
-                whole(1, **{name: config[name]})
-                config[name] = int(config[name])  # of numpy's whole numbers, too
+            config |= fill_in_sizes(config, paper)
             if not 0 <= config.get("dropout", 0) < 1:
                 raise ValueError(f"dropout must be from 0 to below 1, not {config['dropout']}")
             with seeded(config["seed"]), torch.no_grad():
-                model = make(*bound.args, **bound.kwargs)
-                for name, weights in model.named_parameters():
-                    if config["init"] == "paper":
+                model = make(corpus, **config)
+                if config["init"] == "paper":
+                    for name, weights in model.named_parameters():
                         draw(name, weights)
-            kept = [name for name in config if name not in ("corpus", "sizes")]
-            model.config = {"model": make.__name__} | {name: config[name] for name in kept}
+            del config["sizes"]  # all of them are known now
+            model.config = {"model": make.__name__, **config}
             return model
 
         CONSTRUCTORS[make.__name__] = construct
         return construct
 
     return decorate
+
+
+def fill_in_sizes(config: dict[str, Any], paper: dict[str, int]) -> dict[str, int]:
+    """The sizes of a model: those that were given, and the paper's or a laptop's for the others."""
+    given = {name: config[name] for name in paper if config[name] is not None}
+    whole(1, **given)
+    if config["sizes"] == "paper":
+        usual = paper
+    else:
+        hidden = given.get("hidden", LAPTOP)
+        usual = {name: 1 if name == "layers" else hidden for name in paper}
+    return {name: int(size) for name, size in (usual | given).items()}  # numpy's become Python's
 
 
 def as_bahdanau(name: str, weights: Tensor) -> None:
@@ -209,7 +217,11 @@ def as_bahdanau(name: str, weights: Tensor) -> None:
 
 def uniformly(bound: float) -> Callable[[str, Tensor], None]:
     """Draw parameters uniformly from [-bound, bound]."""
-    return lambda name, weights: nn.init.uniform_(weights, -bound, bound)
+
+    def draw(name: str, weights: Tensor) -> None:
+        nn.init.uniform_(weights, -bound, bound)
+
+    return draw
 
 
 @constructor({"hidden": 1000, "embedding": 620, "maxout": 500}, as_bahdanau)
@@ -238,8 +250,15 @@ def rnnencdec(
         seed: of the initial weights.
     """
     encoder = ForwardGRU(len(corpus.source_vocabulary), embedding, hidden)
-    words, d, context = len(corpus.target_vocabulary), encoder.annotation_size, FixedContext()
-    decoder = BahdanauDecoder(words, embedding, hidden, context, d, maxout, output_state)
+    decoder = BahdanauDecoder(
+        len(corpus.target_vocabulary),
+        embedding,
+        hidden,
+        attention=FixedContext(),
+        annotation=encoder.annotation_size,
+        maxout=maxout,
+        output_state=output_state,
+    )
     return Translator(encoder, decoder, corpus)
 
 
@@ -270,9 +289,15 @@ def rnnsearch(
         seed: of the initial weights.
     """
     encoder = BidirectionalGRU(len(corpus.source_vocabulary), embedding, hidden)
-    words, d = len(corpus.target_vocabulary), encoder.annotation_size
-    attention = Attention(Additive(hidden, d, alignment), Global())
-    decoder = BahdanauDecoder(words, embedding, hidden, attention, d, maxout, output_state)
+    decoder = BahdanauDecoder(
+        len(corpus.target_vocabulary),
+        embedding,
+        hidden,
+        attention=Attention(Additive(hidden, encoder.annotation_size, alignment), Global()),
+        annotation=encoder.annotation_size,
+        maxout=maxout,
+        output_state=output_state,
+    )
     return Translator(encoder, decoder, corpus)
 
 
@@ -301,10 +326,17 @@ def sutskever(
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"``: uniform in +-0.08.
         seed: of the initial weights.
     """
-    words = len(corpus.source_vocabulary)
-    encoder = StackedLSTM(words, embedding, hidden, layers, reverse=reverse, dropout=dropout)
-    words = len(corpus.target_vocabulary)
-    decoder = SutskeverDecoder(words, embedding, hidden, layers, dropout)
+    encoder = StackedLSTM(
+        len(corpus.source_vocabulary),
+        embedding,
+        hidden,
+        layers=layers,
+        reverse=reverse,
+        dropout=dropout,
+    )
+    decoder = SutskeverDecoder(
+        len(corpus.target_vocabulary), embedding, hidden, layers=layers, dropout=dropout
+    )
     return Translator(encoder, decoder, corpus)
 
 
@@ -350,11 +382,28 @@ def luong(
         ValueError: an unknown name, sizes that make no model, or a location score with a local
             window.
     """
-    words = len(corpus.source_vocabulary)
-    encoder = StackedLSTM(words, embedding, hidden, layers, bidirectional, reverse, dropout)
     one_of(SCORES, score=score)
     one_of(WINDOWS, window=window)
-    n, d, words = hidden, encoder.annotation_size, len(corpus.target_vocabulary)
-    attention = Attention(SCORES[score](n, d, max_length), WINDOWS[window](n, D))
-    decoder = LuongDecoder(words, embedding, n, attention, d, layers, dropout, feeding)
+    encoder = StackedLSTM(
+        len(corpus.source_vocabulary),
+        embedding,
+        hidden,
+        layers=layers,
+        bidirectional=bidirectional,
+        reverse=reverse,
+        dropout=dropout,
+    )
+    attention = Attention(
+        SCORES[score](hidden, encoder.annotation_size, max_length), WINDOWS[window](hidden, D)
+    )
+    decoder = LuongDecoder(
+        len(corpus.target_vocabulary),
+        embedding,
+        hidden,
+        attention=attention,
+        annotation=encoder.annotation_size,
+        layers=layers,
+        dropout=dropout,
+        feeding=feeding,
+    )
     return Translator(encoder, decoder, corpus)

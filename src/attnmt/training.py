@@ -18,7 +18,6 @@ from typing import Literal, get_args
 
 import torch
 from pydantic import TypeAdapter
-from safetensors.torch import save as to_safetensors
 from torch import Tensor
 from tqdm import tqdm
 
@@ -26,7 +25,7 @@ from attnmt.batches import Batch, batches
 from attnmt.checks import one_of, whole
 from attnmt.corpus import Corpus
 from attnmt.decoding import greedy
-from attnmt.files import read_tensors, remove_leftovers, write_aside
+from attnmt.files import read_tensors, remove_leftovers, write_tensors
 from attnmt.metrics import MOST, bleu, perplexity, texts
 from attnmt.model import SIDES, Translator
 
@@ -86,11 +85,29 @@ class Recipe:
 
 # Bahdanau et al. 2015, appendix B.2; clip 1 and a pool of 20 are the default. The paper trains by
 # the hour: the number of epochs is ours.
-BAHDANAU = Recipe(5, 80, 1.0, halve_after=None, optimiser="adadelta", per="sentence", keep="best")
+BAHDANAU = Recipe(
+    epochs=5,
+    batch_size=80,
+    learning_rate=1.0,
+    halve_after=None,
+    clip=1.0,
+    optimiser="adadelta",
+    per="sentence",
+    keep="best",
+)
 # Luong et al. 2015, section 4.1; per sentence is from the authors' code. That code leaves the
 # embeddings out of the gradient's norm; here all weights are in it, as the paper reads. The pool is
 # ours.
-LUONG = Recipe(10, 128, 1.0, 5, clip=5.0, optimiser="sgd", per="sentence", keep="best")
+LUONG = Recipe(
+    epochs=10,
+    batch_size=128,
+    learning_rate=1.0,
+    halve_after=5,
+    clip=5.0,
+    optimiser="sgd",
+    per="sentence",
+    keep="best",
+)
 LUONG_DROPOUT = replace(LUONG, epochs=12, halve_after=8)  # for models made with dropout=0.2
 RECIPES = {"laptop": Recipe(keep="best"), "bahdanau": BAHDANAU, "luong": LUONG}
 RECIPES["luong-dropout"] = LUONG_DROPOUT
@@ -122,12 +139,26 @@ class Epoch:
         return self.tokens / self.seconds
 
 
+@dataclass(frozen=True)
+class Point:
+    """A point of the learning curve: what ``valid`` says after so many updates.
+
+    ``cpu_seconds`` are those of the training until then, without validation.
+    """
+
+    updates: int
+    valid_perplexity: float
+    learning_rate: float
+    cpu_seconds: float
+
+
 @dataclass
 class History:
-    """Every epoch of a training, and the device it ran on."""
+    """Every epoch of a training, the curve within them if one was asked for, and the device."""
 
     epochs: list[Epoch] = field(default_factory=list)
     device: str = "cpu"
+    curve: list[Point] = field(default_factory=list)
 
     @property
     def best(self) -> Epoch:
@@ -198,6 +229,12 @@ class Training:
         """The number of the epoch under way, counted from 1."""
         return len(self.history.epochs) + 1
 
+    @property
+    def updates(self) -> int:
+        """The number of steps taken, over all epochs."""
+        an_epoch = math.ceil(len(self.corpus.train) / self.recipe.batch_size)
+        return (self.epoch - 1) * an_epoch + self.sums["batches"]
+
     def save(self) -> None:
         """Write the checkpoint, if there is to be one: aside, flushed, renamed over the last."""
         if self.path is None:
@@ -213,9 +250,9 @@ class Training:
                 if value is not None:  # a momentum that plain SGD does not have
                     tensors[f"{key}/{name}"] = value
         tensors = {name: value.detach().cpu().clone() for name, value in tensors.items()}
-        metadata = {"format": FORMAT, "history": HISTORY.dump_json(self.history).decode()}
+        metadata = {"history": HISTORY.dump_json(self.history).decode()}
         metadata |= {"facts": json.dumps(self.facts), "sums": json.dumps(self.sums)}
-        write_aside(self.path, to_safetensors(tensors, metadata))
+        write_tensors(self.path, tensors, format=FORMAT, metadata=metadata)
 
     def restore(self) -> None:
         """Go back to where the checkpoint was written; :func:`fit` says what is refused."""
@@ -274,6 +311,26 @@ class Training:
             yield new["tokens"]
             clock, cpu = time.perf_counter(), time.process_time()
 
+    def run(self, progress: bool, measure_bleu: bool) -> Iterator[None]:
+        """Learn all that is left, behind a progress bar; yields after each step."""
+        tokens = sum(len(pair.target) + 1 for pair in self.corpus.train)  # </s> included
+        done = (self.epoch - 1) * tokens + self.sums["tokens"]
+        with tqdm(
+            total=self.recipe.epochs * tokens,
+            initial=done,
+            unit=" tokens",
+            unit_scale=1,
+            disable=not progress,
+        ) as bar:
+            while self.epoch <= self.recipe.epochs:
+                bar.set_description(f"epoch {self.epoch}/{self.recipe.epochs}")
+                for learned in self.steps():
+                    bar.update(learned)
+                    yield
+                epoch = self.end_epoch(measure_bleu)
+                bar.set_postfix_str(f"valid perplexity {epoch.valid_perplexity:.2f}")
+                self.save()
+
     def diverged(self, seen: str) -> FloatingPointError:
         """The error for a training that has left the numbers."""
         kept = f" {self.path} is as it was last written." if self.path else ""
@@ -282,24 +339,72 @@ class Training:
             f"{self.recipe.learning_rate_of(self.epoch):g}: try a smaller one.{kept}"
         )
 
+    def measure(self) -> float:
+        """The perplexity of ``valid``, which must be a number."""
+        found = perplexity(self.model, self.corpus.valid)
+        if not math.isfinite(found):
+            raise self.diverged(f"a perplexity of {found:g} on valid")
+        return found
+
+    def mark(self) -> None:
+        """Add a point to the learning curve."""
+        before = self.history.cpu_seconds
+        point = Point(
+            updates=self.updates,
+            valid_perplexity=self.measure(),
+            learning_rate=self.recipe.learning_rate_of(self.epoch),
+            cpu_seconds=before + self.sums["cpu_seconds"],
+        )
+        self.history.curve.append(point)
+
     def end_epoch(self, measure_bleu: bool) -> Epoch:
         """Measure ``valid``, and begin the next epoch."""
-        sums, valid, score = self.sums, self.corpus.valid, None
-        on_train, on_valid = math.exp(sums["loss"] / sums["tokens"]), perplexity(self.model, valid)
-        if not math.isfinite(on_valid):
-            raise self.diverged(f"a perplexity of {on_valid:g} on valid")
-        if measure_bleu:
-            translated = texts(self.model, greedy(self.model, [pair.source for pair in valid]))
-            score = bleu(translated, [pair.target_text for pair in valid], lowercase=True).score
-        rate = self.recipe.learning_rate_of(self.epoch)
-        norm = sums["gradient_norm"] / sums["batches"]
-        cost = [sums[name] for name in ("tokens", "seconds", "cpu_seconds")]
-        epoch = Epoch(self.epoch, on_train, on_valid, rate, norm, *cost, score)
+        sums = self.sums
+        epoch = Epoch(
+            epoch=self.epoch,
+            train_perplexity=math.exp(sums["loss"] / sums["tokens"]),
+            valid_perplexity=self.measure(),
+            learning_rate=self.recipe.learning_rate_of(self.epoch),
+            gradient_norm=sums["gradient_norm"] / sums["batches"],
+            tokens=sums["tokens"],
+            seconds=sums["seconds"],
+            cpu_seconds=sums["cpu_seconds"],
+            bleu=self.bleu_on_valid() if measure_bleu else None,
+        )
         self.history.epochs.append(epoch)
         if self.recipe.keep == "best" and self.history.best is epoch:
             self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
         self.sums = Counter()
         return epoch
+
+    def bleu_on_valid(self) -> float:
+        """BLEU of greedy translations of ``valid``, case ignored."""
+        valid = self.corpus.valid
+        translated = texts(self.model, greedy(self.model, [pair.source for pair in valid]))
+        return bleu(translated, [pair.target_text for pair in valid], lowercase=True).score
+
+
+@contextmanager
+def first_interrupt_noted() -> Iterator[threading.Event]:
+    """Inside, the first Ctrl-C only sets the event: it must not cut a step in two.
+
+    A second one does not wait. Outside the main thread Ctrl-C is nobody's to hear.
+    """
+    asked = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(*_) -> None:
+        asked.set()
+        signal.signal(signal.SIGINT, before)
+
+    if not (threading.current_thread() is threading.main_thread() and callable(before)):
+        yield asked
+        return
+    try:
+        signal.signal(signal.SIGINT, ask)
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def fit(
@@ -314,6 +419,7 @@ def fit(
     every: int = 100,
     resume: bool = False,
     measure_bleu: bool = False,
+    curve: int | None = None,
 ) -> History:
     """Train a model on ``corpus.train``, and measure ``corpus.valid`` after each epoch.
 
@@ -338,6 +444,8 @@ def fit(
         resume: go on from the checkpoint; from the beginning if there is none yet. A training that
             had reached its end is only read back.
         measure_bleu: after each epoch, also translate ``valid``, greedily, and measure BLEU.
+        curve: updates between two points of ``history.curve``; None for no curve. It changes
+            nothing of the training.
 
     Raises:
         ValueError: the model was made for other vocabularies; ``train`` or ``valid`` is empty; the
@@ -348,56 +456,55 @@ def fit(
             weights from before that step, and the last checkpoint is kept.
         KeyboardInterrupt: after Ctrl-C, see above.
     """
-    for side in SIDES:
-        if getattr(model, side) != getattr(corpus, side):
-            raise ValueError(f"the model's {side} is not that of {corpus.name}: make it from that")
-    if not corpus.train or not corpus.valid:
-        raise ValueError(f"{corpus.name} needs pairs in both train and valid")
     path = None if checkpoint is None else Path(checkpoint)
-    if every < 1 or (resume and path is None):
-        raise ValueError(f"every must be 1 or more, not {every}; and resume needs a checkpoint")
-    if path and path.exists() and not resume:
-        raise FileExistsError(f"{path} exists: resume it, delete it, or give another checkpoint")
-    recipe, device = recipe or Recipe(), torch.device(device or best_device())
+    _check_fit(model, corpus, path, every, resume=resume, curve=curve)
+    recipe = recipe or Recipe()
+    device = torch.device(device or best_device())
     training = Training(model.to(device).train(), corpus, recipe, seed, path)
-    tokens = sum(len(pair.target) + 1 for pair in corpus.train)  # of an epoch, each </s> included
-    asked, before = threading.Event(), signal.getsignal(signal.SIGINT)
-    listening = threading.current_thread() is threading.main_thread() and callable(before)
-
-    def ask(*_) -> None:  # the first Ctrl-C must not cut a step in two; a second one may
-        asked.set()
-        signal.signal(signal.SIGINT, before)
-
     try:
-        if listening:
-            signal.signal(signal.SIGINT, ask)
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        with (
+            first_interrupt_noted() as asked,
+            torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
+        ):
             torch.manual_seed(seed)
             if path:
                 if path.exists():
                     training.restore()
                 remove_leftovers(path)
                 training.save()
-            unit, done = " tokens", (training.epoch - 1) * tokens + training.sums["tokens"]
-            total, hidden = recipe.epochs * tokens, not progress
-            with tqdm(total=total, initial=done, unit=unit, unit_scale=1, disable=hidden) as bar:
-                while training.epoch <= recipe.epochs:
-                    bar.set_description(f"epoch {training.epoch}/{recipe.epochs}")
-                    for learned in training.steps():
-                        bar.update(learned)
-                        if training.sums["batches"] % every == 0 or asked.is_set():
-                            training.save()
-                        if asked.is_set():
-                            raise KeyboardInterrupt
-                    epoch = training.end_epoch(measure_bleu)
-                    bar.set_postfix_str(f"valid perplexity {epoch.valid_perplexity:.2f}")
+            for _ in training.run(progress, measure_bleu):
+                if curve and training.updates % curve == 0:
+                    training.mark()
+                if training.sums["batches"] % every == 0 or asked.is_set():
                     training.save()
-        if training.best:
-            model.load_state_dict(training.best)
-        if asked.is_set():  # pressed while the last epoch was measured
-            raise KeyboardInterrupt
+                if asked.is_set():
+                    raise KeyboardInterrupt
+            if training.best:
+                model.load_state_dict(training.best)
+            if asked.is_set():  # pressed while the last epoch was measured
+                raise KeyboardInterrupt
     finally:
         model.eval()
-        if listening:
-            signal.signal(signal.SIGINT, before)
     return training.history
+
+
+def _check_fit(
+    model: Translator,
+    corpus: Corpus,
+    path: Path | None,
+    every: int,
+    *,
+    resume: bool,
+    curve: int | None,
+) -> None:
+    """What :func:`fit` refuses before it begins."""
+    for side in SIDES:
+        if getattr(model, side) != getattr(corpus, side):
+            raise ValueError(f"the model's {side} is not that of {corpus.name}: make it from that")
+    if not corpus.train or not corpus.valid:
+        raise ValueError(f"{corpus.name} needs pairs in both train and valid")
+    whole(1, every=every, curve=1 if curve is None else curve)
+    if resume and path is None:
+        raise ValueError("resume needs a checkpoint")
+    if path and path.exists() and not resume:
+        raise FileExistsError(f"{path} exists: resume it, delete it, or give another checkpoint")

@@ -15,7 +15,8 @@ package of its own: it needs nothing but Python, and `attnmt.corpus` is its one 
 What the source says determines the target, in both directions. Hence some silences:
 - English has one *you*, so nobody is addressed but in imperatives, and they say *du*.
 - *sie* is she or they, and the verb tells which. As an object it could be her, them or it, so
-  there is no accusative *sie*; *ihr* before a noun always is her, never their.
+  there is no accusative *sie*. *ihr* before a noun is *their* if the subject of its clause is
+  they, the men, Anna and the dog; else it is *her*, whoever that may be.
 - English simple past is Präteritum, present perfect Perfekt. One past event takes *als*.
 - A noun phrase that ends in a clause ends its clause, so that nothing after it attaches twice.
 - A relative *die* or *das* is the subject (*die Frau, die das Mädchen sieht*) unless meaning (a
@@ -184,10 +185,11 @@ class Setting(NamedTuple):
     depth: int = 0  # in how many clauses or phrases it is embedded
     free: bool = True  # whether a modal or a negation makes sense in its clause
     subject: str = ""  # the German subject, so that nobody sees himself
+    plural: bool = False  # whether that is "they" or plural: then ihr means their, not her
 
-    def inner(self, time: str = "", free: bool = True, subject: str = "") -> Setting:
-        """The setting of an embedded clause: one deeper, and plainer."""
-        return Setting(time or self.time, self.rich * 0.8, self.depth + 1, free, subject)
+    def inner(self, time: str = "", free: bool = True) -> Setting:
+        """The setting of an embedded clause, whose subject comes later: deeper, and plainer."""
+        return Setting(time or self.time, self.rich * 0.8, self.depth + 1, free)
 
     def within(self, share: float) -> Setting:
         """The setting of an embedded noun phrase, which holds no clause."""
@@ -363,7 +365,7 @@ class Grammar:
         owned = "own" in row.classes and case != "genitive" and rich > 0 and not negation
         if owned and self.chance(0.05 + 0.3 * rich + 0.4 * ("kin" in row.classes)):
             return self.possessed(noun, setting)
-        first, determiner = self.determiner(noun, negation, definite, rich)
+        first, determiner = self.determiner(noun, negation, definite, setting)
         phrase = first + self.core(noun, determiner.paradigm, rich)
         if modified and "adult" in row.classes and not noun.plural and self.chance(0.12 * rich):
             clothing, bare = self.pick_noun("clothing"), setting.within(0.0)
@@ -374,21 +376,24 @@ class Grammar:
         definite = determiner.use in ("any", "own")
         return Phrase(phrase.english, phrase.german, noun.person, noun.classes, definite)
 
-    def determiner(self, noun, negation, definite, rich) -> tuple:
+    def determiner(self, noun, negation, definite, setting) -> tuple:
         """A determiner and its row: der, ein, dieser, mein, viele, drei, or none at all.
 
-        kein answers not and, if there is one, a: not ... a book, kein Buch.
+        kein answers not and, if there is one, a: not ... a book, kein Buch. ihr is their with a
+        plural subject: sie kaufen ihr Auto, they buy their car.
         """
         negated = negation and "kin" not in noun.classes and self.chance(0.6)
         use = "any indefinite" + " bare" * (noun.case == "accusative")
-        if "kin" in noun.classes or ("own" in noun.classes and rich and self.chance(0.2)):
+        if "kin" in noun.classes or ("own" in noun.classes and setting.rich and self.chance(0.2)):
             use = "own"
         elif definite:
             use = "any"
         number = "plural" if noun.plural else "mass" if "mass" in noun.classes else "singular"
         row = self.pick(select("determiners", number=number, use="negative" if negated else use))
         german = row.german + ending(row.paradigm, noun.case, noun.gender)
-        phrase = self.words(row.english, german, row.kind)
+        theirs = row.german == "ihr" and setting.plural
+        shown = select("determiners", use="their")[0] if theirs else row
+        phrase = self.words(shown.english, german, row.kind)
         if negated:
             phrase.german[0] = phrase.german[0].also(negation)
         return phrase, row
@@ -511,7 +516,9 @@ class Grammar:
             lean, heavy = setting._replace(rich=rich * 0.8), setting.depth == 0
             subject = subject or self.noun_phrase("nominative", verb.subject, lean, heavy=heavy)
             clause["subject"] = subject
-            setting = setting._replace(subject=subject.german[0].word)
+            first = subject.german[0].word
+            they = subject.person == "they" and first != "wir"
+            setting = setting._replace(subject=first, plural=they)
             if setting.free and form == "statement" and self.chance(0.15):
                 clause.negation = self.new_id()
             moment = self.finite_verb(clause, verb, setting, form)
@@ -656,7 +663,8 @@ class Grammar:
     def infinitive(self, setting, what, opening) -> Phrase:
         """, den Hund zu suchen, to look for the dog; , um ... zu, in order to."""
         verbs = select("verbs", adverbials=what)
-        clause = self.clause(setting.inner(subject=setting.subject), verbs, form="infinitive")
+        inner = setting.inner()._replace(subject=setting.subject, plural=setting.plural)
+        clause = self.clause(inner, verbs, form="infinitive")
         return self.enclosed(clause, opening)
 
     def copula(self, setting) -> Clause:

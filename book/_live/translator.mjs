@@ -1,0 +1,648 @@
+/**
+ * The book's translators in a page: no server, no framework, no dependency.
+ *
+ * The file of a model is the one that PyTorch reads, too: safetensors, two bytes a number (see
+ * `attnmt_book.weights`). Here as there they become float32, and the equations below are those of
+ * `attnmt.encoder`, `attnmt.attention` and `attnmt.decoder`, in the same order and with the same
+ * names, for one sentence at a time. So there is no batch, no padding and no mask. A vector is a
+ * Float32Array; a matrix is {data, rows, columns}, row by row, as PyTorch stores it.
+ *
+ *     const model = await load("rnnsearch.safetensors");
+ *     const words = model.tokenise("Der Hund schläft.");
+ *     const {words: english, align} = model.translate(words);
+ */
+
+// ------------------------------------------------------------------------------------- errors
+
+/** What a reader can be told. `code`: "empty", "too-long", "words", "file" or "network". */
+export class TranslatorError extends Error {
+  constructor(code, message) {
+    super(message);
+    this.name = "TranslatorError";
+    this.code = code;
+  }
+}
+
+const refuse = (code, message) => {
+  throw new TranslatorError(code, message);
+};
+
+// ------------------------------------------------------------------------------------ numbers
+
+/** A number of two bytes (IEEE 754 half precision): sign, 5 bits of exponent, 10 of fraction. */
+function half(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1024 + fraction) * 2 ** (exponent - 25);
+}
+
+const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+const tanh = (x) => x.map(Math.tanh);
+const add = (x, y) => x.map((value, k) => value + y[k]);
+const multiply = (x, y) => x.map((value, k) => value * y[k]);
+
+/** Vectors one behind the other: [x; y]. */
+function concat(...vectors) {
+  const joined = new Float32Array(vectors.reduce((sum, x) => sum + x.length, 0));
+  let at = 0;
+  for (const x of vectors) {
+    joined.set(x, at);
+    at += x.length;
+  }
+  return joined;
+}
+
+/** W x, or the product of x with only so many columns of W as it has numbers, from `first` on. */
+function product(W, x, first = 0) {
+  const out = new Float32Array(W.rows);
+  for (let row = 0, start = first; row < W.rows; row++, start += W.columns) {
+    let sum = 0;
+    for (let k = 0; k < x.length; k++) sum += W.data[start + k] * x[k];
+    out[row] = sum;
+  }
+  return out;
+}
+
+function dot(x, y) {
+  let sum = 0;
+  for (let k = 0; k < x.length; k++) sum += x[k] * y[k];
+  return sum;
+}
+
+/** Softmax over the positions from `first` to `last`, zero elsewhere. */
+function softmax(scores, first = 0, last = scores.length - 1) {
+  const weights = new Float32Array(scores.length);
+  const kept = scores.subarray(first, last + 1);
+  const most = kept.reduce((a, b) => Math.max(a, b), -Infinity);
+  let sum = 0;
+  for (const score of kept) sum += Math.exp(score - most);
+  kept.forEach((score, k) => (weights[first + k] = Math.exp(score - most) / sum));
+  return weights;
+}
+
+function logSoftmax(logits) {
+  const most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
+  const sum = logits.reduce((total, logit) => total + Math.exp(logit - most), 0);
+  return logits.map((logit) => logit - most - Math.log(sum));
+}
+
+// ----------------------------------------------------------------------- the file of a model
+
+const HALVES = Float32Array.from({ length: 1 << 16 }, (_, bits) => half(bits)); // all there are
+
+const READ = {
+  F16(buffer, start, count) {
+    const bits = new Uint16Array(buffer, start, count);
+    const numbers = new Float32Array(count);
+    for (let k = 0; k < count; k++) numbers[k] = HALVES[bits[k]];
+    return numbers;
+  },
+  F32: (buffer, start, count) => new Float32Array(buffer, start, count),
+};
+
+/**
+ * Read a safetensors file: 8 bytes with the length of a header, the header, the numbers.
+ *
+ * The header is JSON: name -> {dtype, shape, data_offsets}, and texts under "__metadata__".
+ */
+function readTensors(bytes) {
+  const buffer = bytes.slice().buffer; // of its own: numbers must start at multiples of their size
+  const view = new DataView(buffer);
+  const length = buffer.byteLength > 8 ? Number(view.getBigUint64(0, true)) : Infinity;
+  if (length > buffer.byteLength - 8) refuse("file", "This file is damaged, or holds no model.");
+  let header;
+  try {
+    header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  } catch {
+    refuse("file", "This file is damaged, or holds no model.");
+  }
+  const { __metadata__: metadata = {}, ...entries } = header;
+  if (metadata.format !== "attnmt-model-1") refuse("file", "This file holds no model of the book.");
+  const tensors = {};
+  for (const [name, { dtype, shape, data_offsets: [start, end] }] of Object.entries(entries)) {
+    const [rows, columns = 1] = shape;
+    const whole = READ[dtype] && 8 + length + end <= buffer.byteLength;
+    if (!whole) refuse("file", `The tensor ${name} in this file cannot be read.`);
+    tensors[name] = { data: READ[dtype](buffer, 8 + length + start, rows * columns), rows, columns };
+  }
+  return { metadata, tensors };
+}
+
+/** Parameters by their names in PyTorch: weights("decoder").matrix("W_s"), .linear("W_s", x). */
+function parameters(tensors, prefix = "") {
+  const get = (name) =>
+    tensors[prefix + name] ?? refuse("file", `The model lacks the parameter ${prefix}${name}.`);
+  return {
+    get,
+    matrix: (name) => get(`${name}.weight`),
+    bias: (name) => get(`${name}.bias`).data,
+    linear: (name, x) => add(product(get(`${name}.weight`), x), get(`${name}.bias`).data),
+    /** Row `index` of an embedding. */
+    row: (name, index) => {
+      const { data, columns } = get(`${name}.weight`);
+      return data.subarray(index * columns, (index + 1) * columns);
+    },
+    within: (name) => parameters(tensors, `${prefix}${name}.`),
+    has: (name) => `${prefix}${name}` in tensors,
+  };
+}
+
+// -------------------------------------------------------------------------- words and numbers
+
+const PAD = 0;
+const UNK = 1;
+const BOS = 2;
+const EOS = 3;
+const SPECIALS = ["<pad>", "<unk>", "<s>", "</s>"];
+
+const WORD = /[\p{L}\p{M}\p{N}]+(?:[-.,][\p{L}\p{M}\p{N}]+)*|\.{2,}|\S/gu;
+
+/**
+ * Split a sentence into words and punctuation marks.
+ *
+ * On the sentences of the controlled corpus it is Moses's tokeniser, which the package uses.
+ */
+export function split(text) {
+  return text.normalize("NFC").match(WORD) ?? [];
+}
+
+/** Words as a sentence is written: a capital first, no space before a mark or an 's. */
+export function written(words) {
+  const text = words.join(" ").replace(/ ([,.;?!]|'s)(?= |$)/g, "$1");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+class Vocabulary {
+  constructor({ words, lower }) {
+    this.words = [...SPECIALS, ...words];
+    this.lower = lower;
+    this.index = new Map(words.map((word, k) => [word, SPECIALS.length + k]));
+  }
+
+  encode(words) {
+    return words.map((word) => this.index.get(word) ?? UNK);
+  }
+
+  /** As `Vocabulary.tokenise`: the first word loses a capital with which it is not known. */
+  tokenise(text) {
+    const words = split(this.lower ? text.toLowerCase() : text);
+    if (words.length && !this.index.has(words[0])) {
+      const small = words[0].charAt(0).toLowerCase() + words[0].slice(1);
+      if (this.index.has(small)) words[0] = small;
+    }
+    return words;
+  }
+}
+
+// ----------------------------------------------------------------------------------- encoders
+
+/** One step of PyTorch's GRU: its r multiplies after the product with U. */
+function gru(W, read, { h }) {
+  const n = h.length;
+  const recur = add(product(W.hh, h), W.hhBias);
+  const part = (x, k) => x.subarray(k * n, (k + 1) * n);
+  const r = add(part(read, 0), part(recur, 0)).map(sigmoid);
+  const z = add(part(read, 1), part(recur, 1)).map(sigmoid);
+  const candidate = tanh(add(part(read, 2), multiply(r, part(recur, 2))));
+  return { h: h.map((value, k) => (1 - z[k]) * candidate[k] + z[k] * value) };
+}
+
+/** One step of an LSTM: gates i, f, o and the candidate g. */
+function lstm(W, read, { h, c }) {
+  const n = h.length;
+  const gates = add(read, add(product(W.hh, h), W.hhBias));
+  const part = (k) => gates.subarray(k * n, (k + 1) * n);
+  const [i, f, o] = [0, 1, 3].map((k) => part(k).map(sigmoid));
+  const g = tanh(part(2));
+  const cell = c.map((value, k) => f[k] * value + i[k] * g[k]);
+  return { h: multiply(o, tanh(cell)), c: cell };
+}
+
+/** The parameters of one layer and direction of a recurrent network. */
+function layer(weights, suffix) {
+  const get = (name) => weights.get(`rnn.${name}_${suffix}`);
+  const [ih, hh] = [get("weight_ih"), get("weight_hh")];
+  return { ih, hh, ihBias: get("bias_ih").data, hhBias: get("bias_hh").data, units: hh.columns };
+}
+
+const stepOf = (cell, W, x, state) => cell(W, add(product(W.ih, x), W.ihBias), state);
+
+const zeros = (units) => ({ h: new Float32Array(units), c: new Float32Array(units) });
+
+/** One layer reads vectors in one direction: a state for each, and the last one. */
+function readDirection(cell, W, vectors, backwards) {
+  const order = vectors.map((_, k) => (backwards ? vectors.length - 1 - k : k));
+  const states = Array(vectors.length);
+  let state = zeros(W.units);
+  for (const s of order) {
+    state = stepOf(cell, W, vectors[s], state);
+    states[s] = state.h;
+  }
+  return { states, final: state };
+}
+
+/** The encoders of all models: annotations in the order of the words, and final states by layer. */
+function encode(weights, config, ids) {
+  const recurrent = ["rnnencdec", "rnnsearch"].includes(config.model) ? gru : lstm;
+  const reverse = config.reverse ?? false;
+  let vectors = ids.map((id) => weights.row("embedding", id));
+  if (reverse) vectors.reverse();
+  const final = [];
+  for (let k = 0; weights.has(`rnn.weight_ih_l${k}`); k++) {
+    const passes = [readDirection(recurrent, layer(weights, `l${k}`), vectors, false)];
+    if (weights.has(`rnn.weight_ih_l${k}_reverse`)) {
+      passes.push(readDirection(recurrent, layer(weights, `l${k}_reverse`), vectors, true));
+    }
+    vectors = vectors.map((_, s) => concat(...passes.map((pass) => pass.states[s])));
+    final.push(passes.map((pass) => pass.final));
+  }
+  return { annotations: reverse ? vectors.reverse() : vectors, final };
+}
+
+// ---------------------------------------------------------------------------------- attention
+
+/**
+ * The scores: what is computed once of each annotation, and how a query meets the prepared keys.
+ *
+ * `ask` computes once a step what depends on the query alone; `compare` is one score.
+ */
+const SCORES = {
+  /** v_a^T tanh(W_a s_{i-1} + U_a h_j), Bahdanau et al. 2015, appendix A.1.2. */
+  additive: (weights) => ({
+    prepare: (h_j) => product(weights.matrix("U_a"), h_j),
+    ask: (query) => product(weights.matrix("W_a"), query),
+    compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
+  }),
+  /** v_a^T tanh(W_a [h_t; hbar_s]), Luong et al. 2015, section 3.1. */
+  concat: (weights) => ({
+    prepare: (hbar_s) => {
+      const W_a = weights.matrix("W_a");
+      return product(W_a, hbar_s, W_a.columns - hbar_s.length);
+    },
+    ask: (query) => product(weights.matrix("W_a"), query),
+    compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
+  }),
+  /** h_t^T hbar_s. */
+  dot: () => ({ prepare: (hbar_s) => hbar_s, ask: (query) => query, compare: dot }),
+  /** h_t^T hbar_s / sqrt(n), Vaswani et al. 2017, section 3.2.1. */
+  "scaled-dot": () => ({
+    prepare: (hbar_s) => hbar_s,
+    ask: (query) => query,
+    compare: (query, key) => dot(query, key) / Math.sqrt(query.length),
+  }),
+  /** h_t^T W_a hbar_s. */
+  general: (weights) => ({
+    prepare: (hbar_s) => product(weights.matrix("W_a"), hbar_s),
+    ask: (query) => query,
+    compare: dot,
+  }),
+  /** W_a h_t: a row of W_a for each position, none behind the last. */
+  location: (weights) => ({
+    prepare: () => null,
+    ask: (query) => product(weights.matrix("W_a"), query),
+    compare: (asked, key, s) => asked[s] ?? -Infinity,
+  }),
+};
+
+/**
+ * The windows: {p, D, first, last, gain} for a query at target position `time`, or null for global.
+ *
+ * `first` and `last` are the outermost positions that take part; `gain` multiplies their weights.
+ */
+const WINDOWS = {
+  global: () => () => null,
+  /** local-m: p_t = t, and at the last word behind the end. */
+  "local-m": (weights, D) => (query, S, time) => {
+    const p = Math.min(time, S - 1);
+    return { p, D, first: Math.max(0, p - D), last: Math.min(S - 1, p + D), gain: null };
+  },
+  /** local-p: p_t = S sigma(v_p^T tanh(W_p h_t)), and a Gaussian round it with sigma = D/2. */
+  "local-p": (weights, D) => (query, S) => {
+    const asked = dot(weights.matrix("v_p").data, tanh(product(weights.matrix("W_p"), query)));
+    const p = Math.fround(S * Math.fround(sigmoid(asked)));
+    const gain = Float32Array.from({ length: S }, (_, s) =>
+      Math.exp(-((s - p) ** 2) / (2 * (D / 2) ** 2)),
+    );
+    const first = Math.max(0, Math.ceil(p - D));
+    return { p, D, first, last: Math.min(S - 1, Math.floor(p + D)), gain };
+  },
+};
+
+/** A score and a window, put together: `prepare` a sentence, then `attend` to it. */
+function attention(weights, score, windowName, D) {
+  const { prepare, ask, compare } = SCORES[score](weights.within("score"));
+  const look = WINDOWS[windowName](weights.within("window"), D);
+  return {
+    prepare: (annotations) => annotations.map(prepare),
+    attend(query, annotations, keys, time) {
+      const S = annotations.length;
+      const asked = ask(query);
+      const scores = Float32Array.from(keys, (key, s) => compare(asked, key, s)); // (S)
+      const found = look(query, S, time);
+      let align = softmax(scores, found?.first, found?.last); // (S)
+      if (found?.gain) align = multiply(align, found.gain);
+      const context = blend(annotations, align); // (d)
+      const window = found && { p: found.p, D, first: found.first, last: found.last };
+      return { query, scores, align, gain: found?.gain ?? null, window, context };
+    },
+  };
+}
+
+/** The weighted sum of the annotations. */
+function blend(annotations, align) {
+  const context = new Float32Array(annotations[0].length);
+  for (let k = 0; k < context.length; k++) {
+    let sum = 0;
+    for (let s = 0; s < align.length; s++) sum += align[s] * annotations[s][k];
+    context[k] = sum;
+  }
+  return context;
+}
+
+/** What stands in attention's place in RNNencdec: the same c = h_S at every step. */
+const FIXED = {
+  prepare: () => null,
+  attend: (query, annotations) => ({
+    query,
+    scores: null,
+    align: null,
+    gain: null,
+    window: null,
+    context: annotations.at(-1),
+  }),
+};
+
+// ----------------------------------------------------------------------------------- decoders
+
+/**
+ * RNNsearch's decoder: attend with s_{i-1}, then recur (Bahdanau et al. 2015, appendix A).
+ *
+ * A decoder has `asks`, whether its query is the state before or after recurring; `start`, which
+ * reads the encoder's final states; and `step`, from E y_{i-1} and a state to logits and a state.
+ */
+function bahdanauDecoder(weights, config) {
+  const attends = config.model === "rnnsearch";
+  const attentive = attends ? attention(weights.within("attention"), "additive", "global") : FIXED;
+  return {
+    asks: "before",
+    attends,
+    prepare: attentive.prepare,
+    start: (final) => ({ s: tanh(weights.linear("W_s", final.at(-1).at(-1).h)), time: 0 }),
+    step(Ey, { s: s_prev, time }, { annotations, keys }) {
+      const n = s_prev.length;
+      const looked = attentive.attend(s_prev, annotations, keys, time);
+      const { context } = looked;
+
+      const W_Ey = weights.linear("W_gates", Ey);
+      const read = add(W_Ey, product(weights.matrix("C_gates"), context)); // for z, r and s_tilde
+      const recur = product(weights.matrix("U_zr"), s_prev);
+      const z = add(read.subarray(0, n), recur.subarray(0, n)).map(sigmoid);
+      const r = add(read.subarray(n, 2 * n), recur.subarray(n)).map(sigmoid);
+      const U_rs = product(weights.matrix("U"), multiply(r, s_prev));
+      const s_tilde = tanh(add(read.subarray(2 * n), U_rs));
+      const s = s_prev.map((value, k) => (1 - z[k]) * value + z[k] * s_tilde[k]);
+
+      const s_out = config.output_state === "previous" ? s_prev : s;
+      const t_tilde = weights.linear("maxout", concat(s_out, Ey, context)); // (2l)
+      const l = t_tilde.length / 2;
+      const t = Float32Array.from({ length: l }, (_, k) =>
+        Math.max(t_tilde[2 * k], t_tilde[2 * k + 1]),
+      );
+      return { ...looked, logits: weights.linear("W_o", t), state: { s, time: time + 1 }, shown: s };
+    },
+  };
+}
+
+/** A stacked LSTM (Sutskever et al. 2014); Luong's recurs, then attends with h_t (section 3). */
+function lstmDecoder(weights, config) {
+  const attends = config.model === "luong";
+  const { score, window, D, feeding = false } = config;
+  const attentive = attends ? attention(weights.within("attention"), score, window, D) : FIXED;
+  const stack = [];
+  while (weights.has(`rnn.weight_ih_l${stack.length}`)) {
+    stack.push(layer(weights, `l${stack.length}`));
+  }
+  return {
+    asks: "after",
+    attends,
+    prepare: attentive.prepare,
+    start(final) {
+      const layers = final.map((directions) => ({
+        h: concat(...directions.map((state) => state.h)),
+        c: concat(...directions.map((state) => state.c)),
+      }));
+      const h_tilde = feeding ? new Float32Array(layers.at(-1).h.length) : null;
+      return { layers, h_tilde, time: 0 };
+    },
+    step(Ey, { layers: previous, h_tilde: fed, time }, { annotations, keys }) {
+      let h_t = feeding ? concat(Ey, fed) : Ey;
+      const layers = stack.map((W, k) => {
+        const state = stepOf(lstm, W, h_t, previous[k]);
+        h_t = state.h;
+        return state;
+      });
+      const looked = attentive.attend(h_t, annotations, keys, time);
+      let h_tilde = h_t;
+      if (attends) h_tilde = tanh(product(weights.matrix("W_c"), concat(looked.context, h_t)));
+      else looked.context = null; // Sutskever's decoder has none
+      const state = { layers, h_tilde, time: time + 1 };
+      return { ...looked, logits: weights.linear("W_s", h_tilde), state, shown: h_t };
+    },
+  };
+}
+
+const DECODERS = {
+  rnnencdec: bahdanauDecoder,
+  rnnsearch: bahdanauDecoder,
+  luong: lstmDecoder,
+  sutskever: lstmDecoder,
+};
+
+// --------------------------------------------------------------------------------- the models
+
+const LONGEST = 200; // source words, so that a page never stands still
+
+/** One sentence on its way through a model, a target word at a time. */
+class Run {
+  constructor(model, words, maxLength) {
+    const { annotations, final } = encode(model.encoder, model.config, model.source.encode(words));
+    this.model = model;
+    this.words = words;
+    this.memory = { annotations, keys: model.decoder.prepare(annotations) };
+    this.state = model.decoder.start(final);
+    this.maxLength = maxLength ?? 2 * words.length + 10; // as attnmt.decoding.MAX_LENGTH
+    this.last = BOS;
+    this.done = false;
+  }
+
+  /**
+   * Write the next word, the most probable one. `</s>` ends the sentence.
+   *
+   * `yPrev`: the word to go on from, if not the one written last. So a reference can be forced, and
+   * read on from behind the end.
+   */
+  step(yPrev) {
+    const { model } = this;
+    if (this.done && yPrev === undefined) refuse("words", "This translation has ended: begin another one.");
+    const y = yPrev === undefined ? this.last : Math.max(model.targetWords.indexOf(yPrev), UNK);
+    const time = this.state.time;
+    const found = model.decoder.step(model.weights.row("decoder.embedding", y), this.state, this.memory);
+    const logP = logSoftmax(found.logits);
+    logP[PAD] = -Infinity;
+    logP[BOS] = -Infinity;
+    const best = strongest(logP, 5);
+    this.state = found.state;
+    this.last = best[0];
+    this.done = this.last === EOS || time + 1 >= this.maxLength;
+    const { query, scores, align, gain, window, context, shown: state } = found;
+    return {
+      time,
+      asks: model.decoder.asks,
+      read: model.targetWords[y],
+      query,
+      scores,
+      align,
+      gain,
+      window,
+      context,
+      state,
+      best: best.map((index) => ({ word: model.targetWords[index], p: Math.exp(logP[index]) })),
+      word: model.targetWords[this.last],
+      logP: logP[this.last],
+    };
+  }
+}
+
+/** The indexes of the `count` largest numbers, the largest first; of equal ones the first. */
+function strongest(numbers, count) {
+  const found = [];
+  numbers.forEach((number, index) => {
+    let place = found.length;
+    while (place > 0 && number > numbers[found[place - 1]]) place--;
+    if (place < count) found.splice(place, 0, index);
+    if (found.length > count) found.pop();
+  });
+  return found;
+}
+
+/** A translator: `config`, `sourceWords`, `targetWords` (without special symbols' forgeries). */
+class Model {
+  constructor({ metadata, tensors }) {
+    this.config = JSON.parse(metadata.config);
+    const make = DECODERS[this.config.model];
+    if (!make) refuse("file", `This page has no ${this.config.model} model.`);
+    this.source = new Vocabulary(JSON.parse(metadata.source_vocabulary));
+    this.target = new Vocabulary(JSON.parse(metadata.target_vocabulary));
+    this.weights = parameters(tensors);
+    this.encoder = this.weights.within("encoder");
+    this.decoder = make(this.weights.within("decoder"), this.config);
+    this.parameters = Object.values(tensors).reduce((sum, { data }) => sum + data.length, 0);
+  }
+
+  get attends() {
+    return this.decoder.attends;
+  }
+
+  get asks() {
+    return this.decoder.asks;
+  }
+
+  get sourceWords() {
+    return this.source.words;
+  }
+
+  get targetWords() {
+    return this.target.words;
+  }
+
+  tokenise(text) {
+    return this.source.tokenise(text);
+  }
+
+  /** The indexes of the words that the model does not know. */
+  unknown(words) {
+    return [...words.keys()].filter((k) => !this.source.index.has(words[k]));
+  }
+
+  /**
+   * What a reader should be told of a sentence: [{code, message, indexes}], none if all is well.
+   *
+   * "empty" and "too-long" cannot be translated; "foreign" (no known word), "unknown" (some words),
+   * "long" (longer than those the models learned from) and "mark" (no mark at its end) can.
+   */
+  check(words) {
+    const letters = [...words.keys()].filter((k) => /[\p{L}\p{N}]/u.test(words[k]));
+    const unknown = this.unknown(words);
+    const strange = new Set(unknown);
+    const list = unknown.map((k) => `“${words[k]}”`).join(", ");
+    const found = [];
+    const tell = (code, message, indexes = []) => found.push({ code, message, indexes });
+    if (!letters.length) tell("empty", "Write a German sentence first.");
+    else if (words.length > LONGEST) tell("too-long", tooLong(words));
+    else if (letters.every((k) => strange.has(k))) {
+      const many = this.sourceWords.length - SPECIALS.length;
+      const message = `The model knows ${many.toLocaleString("en")} German words, and none of these.`;
+      tell("foreign", message, unknown);
+    } else if (unknown.length) {
+      const them = unknown.length > 1 ? "these words" : "this word";
+      tell("unknown", `The model does not know ${them} and reads <unk>: ${list}.`, unknown);
+    }
+    if (found[0]?.code === "empty" || found[0]?.code === "too-long") return found;
+    if (words.length > 40) {
+      tell("long", `${words.length} words: the models learned from sentences of up to 40.`);
+    }
+    if (!/^[.?!]$/.test(words.at(-1))) {
+      tell("mark", "Every sentence that the models learned from ends in a mark: . ? or !");
+    }
+    return found;
+  }
+
+  /** A run that writes the translation word by word: see Run.step. */
+  begin(words, { maxLength } = {}) {
+    if (!Array.isArray(words)) refuse("words", "Give a list of words: model.tokenise(text).");
+    if (words.length === 0) refuse("empty", "Write a German sentence first.");
+    if (words.length > LONGEST) refuse("too-long", tooLong(words));
+    return new Run(this, words, maxLength);
+  }
+
+  /**
+   * Greedy search: the most probable word at each step.
+   *
+   * Returns the words, `align` (a row of S weights for each word; null if the model does not
+   * attend) and `score`, the sum of log p over the words and `</s>`.
+   */
+  translate(words, options) {
+    const run = this.begin(words, options);
+    const translation = { words: [], align: this.attends ? [] : null, score: 0 };
+    while (!run.done) {
+      const { word, align, logP } = run.step();
+      translation.score += logP;
+      if (word === SPECIALS[EOS]) break;
+      translation.words.push(word);
+      translation.align?.push(align);
+    }
+    return translation;
+  }
+}
+
+const tooLong = (words) => `${words.length} words are too many for this page: at most ${LONGEST}.`;
+
+/** Load a model from an address, or from the bytes of its file. */
+export async function load(urlOrBuffer) {
+  if (urlOrBuffer instanceof ArrayBuffer) return new Model(readTensors(new Uint8Array(urlOrBuffer)));
+  if (ArrayBuffer.isView(urlOrBuffer)) {
+    const { buffer, byteOffset, byteLength } = urlOrBuffer;
+    return new Model(readTensors(new Uint8Array(buffer, byteOffset, byteLength)));
+  }
+  let response;
+  try {
+    response = await fetch(urlOrBuffer);
+  } catch {
+    refuse("network", `The model could not be fetched from ${urlOrBuffer}. Is there a network?`);
+  }
+  if (!response.ok) refuse("network", `${urlOrBuffer} answers ${response.status}: no model there.`);
+  return new Model(readTensors(new Uint8Array(await response.arrayBuffer())));
+}

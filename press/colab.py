@@ -1,0 +1,67 @@
+"""The first code cell of every chapter: in Colab it installs the book's package, elsewhere nothing.
+
+The repository's address stands in one place, `_config.yml`. `make notebooks` writes the cell into
+each chapter that it executes, and `make publish` into all of them. The cell is tagged: the pages
+leave it out, and a chapter's hash of its code does not depend on it.
+"""
+
+import re
+from pathlib import Path
+
+import nbformat
+import yaml
+
+from press.contents import ROOT
+
+TAG = "colab"
+LACKING = "sacrebleu sacremoses jsonargparse docstring-parser"  # what Colab does not have
+
+CELL = """\
+# In Colab, this cell installs the book's package. Elsewhere it does nothing.
+import sys
+
+REPOSITORY = "{repository}"
+if "google.colab" in sys.modules:
+    assert REPOSITORY, "This book has no address yet: see `make publish`"
+    %pip install --quiet {lacking}
+    %pip install --quiet --no-deps git+{{REPOSITORY}}"""
+
+
+def stamped(root: Path = ROOT) -> dict[str, str]:
+    """What `_config.yml` says of the repository: its `url`, empty if it has none, and `branch`."""
+    return yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))["repository"]
+
+
+def repository(root: Path = ROOT) -> str:
+    """The repository's address; empty if it has none yet."""
+    return stamped(root)["url"]
+
+
+def source(root: Path = ROOT) -> str:
+    """What pip installs in Colab: a branch of the repository; empty if it has no address yet."""
+    return "{url}@{branch}".format(**stamped(root)) if repository(root) else ""
+
+
+def is_colab_cell(cell: nbformat.NotebookNode) -> bool:
+    return TAG in cell.metadata.get("tags", [])
+
+
+def put_cell(notebook: nbformat.NotebookNode, source: str) -> None:
+    """Give the notebook its cell, before all other code; its outputs stay as they are."""
+    text = CELL.format(repository=source, lacking=LACKING)
+    for cell in notebook.cells:
+        if is_colab_cell(cell):
+            cell.source = text
+            return
+    new = nbformat.v4.new_code_cell(text, metadata={"tags": [TAG, "remove-cell"]}, id=TAG)
+    kinds = [*(cell.cell_type for cell in notebook.cells), "code"]
+    notebook.cells.insert(kinds.index("code"), new)
+
+
+def stamp_config(text: str, address: str, branch: str) -> str:
+    """The text of `_config.yml` with another address and branch; the rest stays as it is."""
+    block = f'repository:\n  url: "{address}"\n  branch: "{branch}"\n'
+    new, times = re.subn(r"^repository:\n(?:[ ]+.*\n)*", block, text, flags=re.MULTILINE)
+    if times != 1:
+        raise ValueError("_config.yml has no repository, or two")
+    return new

@@ -1,0 +1,48 @@
+"""Where the book lies, and what `_toc.yml` lists: pages, parts, chapters and their numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def chapters(root: Path = ROOT) -> list[Path]:
+    """The notebooks that `_toc.yml` lists, in its order."""
+    names: list[str] = []
+
+    def collect(node: object) -> None:
+        if isinstance(node, list):
+            for item in node:
+                collect(item)
+        elif isinstance(node, dict):
+            for key, value in node.items():
+                names.append(value) if key in ("root", "file") else collect(value)
+
+    collect(yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8")))
+    found = []
+    for name in names:
+        candidates = [root / name, root / f"{name}.ipynb", root / f"{name}.md"]
+        path = next((path for path in candidates if path.is_file()), None)
+        if path is None:
+            raise FileNotFoundError(f"_toc.yml lists {name}, and there is no such file")
+        if path.suffix == ".ipynb":
+            found.append(path)
+    return found
+
+
+def chapter_numbers(root: Path = ROOT) -> dict[str, int]:
+    """The numbers that the site gives to chapters, by their file's name without its ending."""
+    parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8")).get("parts", [])
+    numbered = [part for part in parts if part.get("numbered")]
+    names = [Path(chapter["file"]).name for part in numbered for chapter in part["chapters"]]
+    return {name: number for number, name in enumerate(names, 1)}
+
+
+def listed(root: Path = ROOT) -> list[tuple[str, list[str]]]:
+    """The parts of the book and their pages, as `_toc.yml` has them."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8"))
+    parts = [(part["caption"], [c["file"] for c in part["chapters"]]) for part in toc["parts"]]
+    return [("", [toc["root"]]), *parts]

@@ -1,0 +1,1 @@
+"""What the pages need of Sphinx; `_config.yml` names the extensions."""

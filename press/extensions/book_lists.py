@@ -1,0 +1,188 @@
+"""Sphinx extension: lists that are collected from the chapters, so that they cannot be wrong.
+
+``{exercise-index}`` lists every exercise by page, with links to it and to its solution.
+``{running-times}`` shows the CPU-seconds that each notebook used when it was last executed.
+``{all-claims}`` puts the tables of claims, as the chapters stored them, into one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import nbformat
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+
+from press.contents import chapter_numbers, chapters
+
+# ------------------------------------------------------------------------------ exercises
+
+
+class ExerciseIndexNode(nodes.General, nodes.Element):
+    """Stands for the list until all pages are read."""
+
+
+class ExerciseIndex(SphinxDirective):
+    """``{exercise-index}``"""
+
+    def run(self) -> list[nodes.Node]:
+        return [ExerciseIndexNode()]
+
+
+def numbered(env: BuildEnvironment, name: str, title: str) -> str:
+    """A page's title behind its number, if it has one."""
+    number = chapter_numbers(Path(env.srcdir)).get(name)
+    return f"{number}. {title}" if number else title
+
+
+def link(app: Sphinx, from_page: str, to: str, children: list[nodes.Node]) -> nodes.reference:
+    """A link to a place on another page; `to` is page#place."""
+    page, _, place = to.partition("#")
+    address = f"{app.builder.get_relative_uri(from_page, page)}#{place}"
+    return nodes.reference("", "", *children, internal=True, refuri=address)
+
+
+def entry(
+    app: Sphinx, page: str, label: str, exercise: dict, solution: dict | None
+) -> nodes.list_item:
+    """One exercise: its number and title, and its solution."""
+    where = exercise["docname"]
+    numbers = app.env.toc_fignumbers.get(where, {}).get("exercise", {}).get(label, ())
+    name = " ".join(["Exercise", ".".join(map(str, numbers))]).strip()
+    children: list[nodes.Node] = [nodes.Text(name)]
+    title = exercise["node"].next_node(nodes.title)
+    if title is not None and len(title) > 1:  # "Exercise", and the words of its own
+        children += [nodes.Text(": "), *(child.deepcopy() for child in title[1].children)]
+    paragraph = nodes.paragraph("", "", link(app, page, f"{where}#{label}", children=children))
+    if solution:
+        place = f"{where}#{solution['node']['label']}"
+        to_it = link(app, page, place, children=[nodes.Text("solution")])
+        paragraph += [nodes.Text(" \u2013 "), to_it]
+    return nodes.list_item("", paragraph)
+
+
+def fill_exercise_index(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put the list where its directive stood."""
+    registry = getattr(app.env, "sphinx_exercise_registry", {})
+    solutions = {
+        found["node"]["target_label"]: found
+        for found in registry.values()
+        if found["type"].startswith("solution")
+    }
+    for place in list(doctree.findall(ExerciseIndexNode)):
+        filled: list[nodes.Node] = []
+        for where in app.env.toctree_includes.get(app.config.root_doc, []):
+            items = [
+                entry(app, page, label, exercise=exercise, solution=solutions.get(label))
+                for label, exercise in registry.items()
+                if exercise["docname"] == where and exercise["type"].startswith("exercise")
+            ]
+            if items:
+                title = numbered(app.env, Path(where).name, app.env.titles[where].astext())
+                filled.append(nodes.rubric("", title))
+                filled.append(nodes.bullet_list("", *items))
+        place.replace_self(filled)
+        # a title may hold a formula: let the page load MathJax
+        app.env.get_domain("math").data["has_equations"][page] = True
+
+
+def always_again(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """The list belongs to all pages: write its own one whenever another changed."""
+    pages = getattr(env, "pages_with_exercise_index", set())
+    return [page for page in pages if added or changed or removed]
+
+
+def note_page(app: Sphinx, doctree: nodes.document) -> None:
+    if doctree.next_node(ExerciseIndexNode) is not None:
+        if not hasattr(app.env, "pages_with_exercise_index"):
+            app.env.pages_with_exercise_index = set()
+        app.env.pages_with_exercise_index.add(app.env.docname)
+
+
+# ------------------------------------------------------------------------ what is stored
+
+
+def stored_chapters(
+    env: BuildEnvironment,
+) -> Iterator[tuple[Path, str, nbformat.NotebookNode]]:
+    """Of each notebook of the book: its file, its number and title, and the notebook itself."""
+    for path in chapters(Path(env.srcdir)):
+        env.note_dependency(str(path))
+        notebook = nbformat.read(path, as_version=4)
+        first = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
+        yield path, numbered(env, path.stem, first.source.splitlines()[0].lstrip("# ")), notebook
+
+
+# -------------------------------------------------------------------------- running times
+
+
+class RunningTimes(SphinxDirective):
+    """``{running-times}``"""
+
+    def run(self) -> list[nodes.Node]:
+        rows = []
+        for _, title, notebook in stored_chapters(self.env):
+            rows.append((title, notebook.metadata.get("attnmt", {}).get("cpu_seconds")))
+        total = sum(seconds or 0 for _, seconds in rows)
+        rows = [(name, "not executed" if s is None else f"{s:,}") for name, s in rows]
+        return [table(("notebook", "CPU-seconds"), [*rows, ("all", f"{total:,}")])]
+
+
+# --------------------------------------------------------------------------------- claims
+
+HEADER = "| claim | source | measured here | verdict |"  # as attnmt_book.notebook.Claims writes it
+ORDER = "| chapter | claim | verdict | measured here | source |"  # a phone shows the first three
+
+
+def claims(notebook: nbformat.NotebookNode) -> list[list[str]]:
+    """The rows of a notebook's stored tables of claims, a list of cells each."""
+    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
+    texts = ["".join(o.get("data", {}).get("text/markdown", "")) for o in outputs]
+    rows = [text.splitlines()[2:] for text in texts if text.startswith(HEADER)]
+    return [row[2:-2].split(" | ") for some in rows for row in some]
+
+
+class AllClaims(SphinxDirective):
+    """``{all-claims}``"""
+
+    def run(self) -> list[nodes.Node]:
+        lines = [ORDER, "|---" * 5 + "|"]
+        verdicts = Counter()
+        for path, title, notebook in stored_chapters(self.env):
+            for claim, source, measured, verdict in claims(notebook):
+                cells = f"{{doc}}`{title} <{path.stem}>`", claim, verdict, measured, source
+                lines.append(f"| {' | '.join(cells)} |")
+                verdicts[verdict.strip("*")] += 1
+        counted = ", ".join(f"{verdict}: {n}" for verdict, n in verdicts.most_common())
+        text = StringList([f"{verdicts.total()} claims. By verdict: {counted}.", "", *lines])
+        parent = nodes.container("", classes=["all-claims"])
+        self.state.nested_parse(text, self.content_offset, parent)
+        return [parent]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> nodes.table:
+    """A table of texts."""
+    group = nodes.tgroup(cols=len(header))
+    group += [nodes.colspec(colwidth=width) for width in (3, 1)]
+    for part, lines in ((nodes.thead(), [header]), (nodes.tbody(), rows)):
+        for line in lines:
+            cells = [nodes.entry("", nodes.paragraph("", text)) for text in line]
+            part += nodes.row("", *cells)
+        group += part
+    return nodes.table("", group)
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_node(ExerciseIndexNode)
+    app.add_directive("exercise-index", ExerciseIndex)
+    app.add_directive("running-times", RunningTimes)
+    app.add_directive("all-claims", AllClaims)
+    app.connect("doctree-read", note_page)
+    app.connect("env-get-outdated", always_again)
+    app.connect("doctree-resolved", fill_exercise_index)
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,115 @@
+"""Sphinx extension: what a page of this book has that the theme does not give by itself.
+
+- Buttons "Colab" and "Suggest edit", from the repository's address in `_config.yml`. Where there is
+  none yet, they lead to the page that says how to set it.
+- Alignment figures inline, so that the titles of their cells show under the mouse.
+- The package's page does not list the fields of named tuples once more: their class tells of them.
+- Printed tables keep their columns: where they are too wide they scroll, and only sentences wrap.
+- No icons as scripts: the theme brings Font Awesome twice, as fonts (0.3 MB) and as JavaScript
+  (1.5 MB). The fonts suffice.
+- No thebe (it runs code on other people's servers): its scripts name another server.
+"""
+
+import re
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+COLAB = "https://colab.research.google.com"
+HELP = "book/publish"  # the page that says how to give the book its address
+COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
+LETTERS = 100  # in a line; a longer one is no row of a table
+
+
+def choose_buttons(app: Sphinx, config: Config) -> None:
+    """Let the theme make the buttons, if it can know where they lead."""
+    options = config.html_theme_options
+    options["use_edit_page_button"] = bool(options.get("repository_url"))
+    options["launch_buttons"] = {"colab_url": COLAB} if options.get("repository_url") else {}
+
+
+def add_buttons(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """Without an address: the same buttons, but they lead to the page of help."""
+    stamped = app.config.html_theme_options.get("repository_url")
+    if stamped or doctree is None or HELP not in app.env.found_docs:
+        return
+    buttons = [("Suggest edit", "source-edit-button", "fas fa-pencil-alt")]
+    if app.env.doc2path(pagename).endswith(".ipynb"):
+        buttons.append(("Colab", "launch-colab-button", "fas fa-rocket"))
+    for name, label, icon in buttons:
+        context["header_buttons"].append(
+            {
+                "type": "link",
+                "url": context["pathto"](HELP),
+                "tooltip": f"{name}: this copy of the book needs an address first",
+                "text": "",
+                "icon": icon,
+                "label": label,
+            }
+        )
+
+
+def drop_thebe(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """Take thebe's scripts and style off the page."""
+    for kind in ("script_files", "css_files"):
+        context[kind] = [
+            file
+            for file in context[kind]
+            if "thebe" not in str(file.filename)
+            and "THEBE" not in str(getattr(file, "attributes", {}).get("body"))
+        ]
+
+
+def inline_alignments(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put alignment figures into the page itself; a picture in a file has no titles to show."""
+    if app.builder.format != "html":
+        return
+    for image in list(doctree.findall(nodes.image)):
+        path = Path(app.srcdir, image["uri"])
+        svg = path.read_text(encoding="utf8") if path.suffix == ".svg" else ""
+        if svg.startswith('<svg class="alignment"'):
+            width = re.search(r'\bwidth="([\d.]+)', svg)[1]  # for the style sheet, on phones
+            words = f'<svg role="img" aria-label="{escape(image.get("alt", ""))}"'
+            words += f' style="--natural: {float(width):.0f}"'
+            image.replace_self(nodes.raw("", svg.replace("<svg", words, 1), format="html"))
+
+
+def keep_columns(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Mark the printed outputs that are tables: columns in half of the lines, and none too long."""
+    for block in doctree.findall(nodes.literal_block):
+        lines = [line for line in block.astext().splitlines() if line.strip()]
+        tabular = sum(bool(COLUMNS.search(line)) for line in lines)
+        short = all(len(line) <= LETTERS for line in lines)
+        if "stream" in block["classes"] and 2 * tabular >= len(lines) and short:
+            block["classes"].append("columns")
+
+
+def skip_tuple_fields(
+    app: Sphinx, what: str, name: str, member: object, skip: bool, options: dict
+) -> bool | None:
+    """Python says of such a field no more than "Alias for field number 0"."""
+    return True if type(member).__name__ == "_tuplegetter" else None
+
+
+def drop_icon_scripts(app: Sphinx, error: Exception | None) -> None:
+    """Leave an empty file where the theme's pages look for the icons' JavaScript."""
+    for path in Path(app.outdir).glob("_static/vendor/fontawesome/*/js/all.min.js"):
+        path.write_text("// Not needed: the icons are drawn from fonts.\n", encoding="utf8")
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("config-inited", choose_buttons, priority=900)
+    app.connect("html-page-context", add_buttons, priority=900)
+    app.connect("html-page-context", drop_thebe, priority=900)
+    app.connect("doctree-resolved", inline_alignments)
+    app.connect("doctree-resolved", keep_columns)
+    app.connect("autodoc-skip-member", skip_tuple_fields)
+    app.connect("build-finished", drop_icon_scripts)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

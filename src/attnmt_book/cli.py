@@ -1,0 +1,215 @@
+"""The command line: ``attnmt train | evaluate | translate | record | corpus``.
+
+Exit codes: 0 all went well; 1 an error, told in one line; 2 a command that makes no sense; 130
+stopped by Ctrl-C. ``attnmt COMMAND --help`` lists the options of a command.
+"""
+
+import os
+import sys
+from argparse import Action
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import torch
+from jsonargparse import ActionYesNo, ArgumentParser, auto_cli
+
+from attnmt import corpus as corpora
+from attnmt.checks import one_of
+from attnmt.decoding import beam_search, force_align
+from attnmt.metrics import alignment_error_rate, bleu, perplexity, texts
+from attnmt.model import CONSTRUCTORS, Translator
+from attnmt.training import RECIPES, Recipe, best_device, fit
+from attnmt_book import runs
+
+Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
+CORPORA = {**runs.CORPORA, "files": corpora.corpus_from_files}
+CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
+GRAMMAR = {"name": "grammar"}  # the default corpus
+PARTS = ("train", "valid", "test", "long", "names")
+
+
+def make(what: str, choices: Mapping[str, Callable], settings: Settings, *first, **more) -> Any:
+    """Call the function that ``settings["name"]`` chooses, with the other settings."""
+    settings = more | settings
+    name = settings.pop("name", None)
+    one_of(choices, **{f"{what}.name": name})
+    try:
+        return choices[name](*first, **settings)
+    except TypeError as error:
+        known = ", ".join(list(signature(choices[name]).parameters)[len(first) :])
+        raise ValueError(f"{what} {name}: {error}. It has: {known}") from error
+
+
+def train(
+    out: str,
+    model: Settings = {"name": "rnnsearch"},  # noqa: B006  (jsonargparse copies defaults)
+    corpus: Settings = GRAMMAR,
+    recipe: Settings = {"name": "laptop"},  # noqa: B006
+    seed: int = 0,
+    resume: bool = False,
+    every: int = 100,
+    measure_bleu: bool = False,
+    device: str | None = None,
+) -> None:
+    """Train a model and save it.
+
+    The state of the training is kept beside it, in OUT.checkpoint, until the model is saved.
+
+    Args:
+        out: The file to save the model in. It must not exist yet.
+        model: rnnencdec, sutskever, rnnsearch or luong, and its arguments: --model.name luong
+            --model.score general --model.dropout 0.2
+        corpus: grammar, multi30k or files, and its arguments: --corpus.name files --corpus.source
+            FILE --corpus.target FILE
+        recipe: laptop, bahdanau, luong or luong-dropout, and what is to be changed of it:
+            --recipe.epochs 3
+        seed: Of the first weights, the order of batches and dropout.
+        resume: Go on where a training that was stopped or killed left off.
+        every: Steps between checkpoints.
+        measure_bleu: Also measure BLEU after each epoch.
+        device: cpu or cuda; by itself a GPU if there is one.
+    """
+    if Path(out).exists():
+        raise FileExistsError(f"{out} exists. Delete it, or give another name.")
+    with_data = make("corpus", CORPORA, corpus)
+    how = make("recipe", CHANGED, recipe)
+    network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
+    options = {"every": every, "resume": resume, "measure_bleu": measure_bleu}
+    kept = Path(f"{out}.checkpoint")
+    history = fit(network, with_data, how, seed=seed, device=device, checkpoint=kept, **options)
+    network.save(out)
+    kept.unlink()
+    for epoch in history.epochs:
+        score = "" if epoch.bleu is None else f", BLEU {epoch.bleu:.2f}"
+        print(f"epoch {epoch.epoch}: perplexity {epoch.valid_perplexity:.2f} on valid{score}")
+    print(f"{out}: {history.cpu_seconds:.0f} CPU-seconds of training on {history.device}")
+
+
+def evaluate(model: str, corpus: Settings = GRAMMAR, part: str = "test", beam: int = 1) -> None:
+    """Measure a model: BLEU, perplexity, and alignment error where alignments are known.
+
+    Args:
+        model: The file of a saved model.
+        corpus: As in train.
+        part: Of the corpus: valid, test; of the grammar's also long and names.
+        beam: Hypotheses to search with; 1 is greedy.
+    """
+    network = Translator.load(model).to(best_device())
+    one_of(PARTS, part=part)
+    pairs = getattr(make("corpus", CORPORA, corpus), part)
+    found = beam_search(network, [pair.source for pair in pairs], beam)
+    scored = bleu(texts(network, found), [pair.target_text for pair in pairs], lowercase=True)
+    print(f"BLEU {scored.score:.2f} [{scored.signature}]")
+    print(f"perplexity {perplexity(network, pairs):.3f}")
+    if network.attends and pairs[0].sure is not None:
+        print(f"AER {alignment_error_rate(force_align(network, pairs), pairs):.3f}")
+
+
+def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
+    """Translate standard input, line by line: each line gives one line, an empty one an empty one.
+
+    Args:
+        model: The file of a saved model.
+        beam: Hypotheses to search with; 1 is greedy.
+        alignments: Write words apart, then a tab and, for each of them, the source word that had
+            the largest weight: 0-0 1-2 is source-target, counted from 0.
+    """
+    network = Translator.load(model).to(best_device())
+    if alignments and not network.attends:
+        raise ValueError(f"{model} is a model that does not attend: it has no alignments")
+    sys.stdout.reconfigure(encoding="utf-8")
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            words = network.source_vocabulary.tokenise(line.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            why = f"not UTF-8 ({error.reason}); the lines before are translated"
+            raise ValueError(f"standard input, line {number}: {why}") from error
+        written = ""
+        if words:
+            (found,) = beam_search(network, [words], beam)
+            (written,) = texts(network, [found])
+            if alignments:
+                links = [f"{s}-{t}" for t, s in enumerate(found.alignment.argmax(axis=1))]
+                written = f"{' '.join(found.words)}\t{' '.join(links)}"
+        print(written, flush=True)
+
+
+def record(names: list[str], work: str | None = None) -> None:
+    """Make recorded runs of the book again, on one thread.
+
+    Args:
+        names: Of the runs, SYSTEM-CORPUS-SEED; or of a tier, for its runs that are not there yet.
+        work: A folder for the trained models, and for the state of the one in training: a run that
+            was stopped goes on from there.
+    """
+    torch.set_num_threads(1)
+    tiers = {tier["name"] for tier in runs.book()["tiers"]}
+    if unknown := set(names) - set(runs.names()) - tiers:
+        known = ", ".join([*sorted(tiers), *runs.names()])
+        raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
+    for name in names:
+        for one in missing(name) if name in tiers else [name]:
+            run, sentences = runs.make(one, Path(work) if work else None)
+            path = runs.save_run(run, sentences)
+            print(f"{path}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
+
+
+def missing(tier: str) -> list[str]:
+    """The runs of a tier that are not recorded yet."""
+    folder = runs.results_folder()
+    return [name for name in runs.names(tier) if not (folder / f"{name}.json").exists()]
+
+
+def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> None:
+    """Show how large a corpus is, and some of its pairs.
+
+    Args:
+        corpus: As in train.
+        part: Of the corpus: train, valid, test; of the grammar's also long and names.
+        pairs: How many to show.
+    """
+    one_of(PARTS, part=part)
+    shown = make("corpus", CORPORA, corpus)
+    for name in PARTS:
+        if of_part := getattr(shown, name):
+            words = sum(len(pair.source) for pair in of_part) / len(of_part)
+            print(f"{name}: {len(of_part):,} pairs, {words:.1f} source words each")
+    sides = len(shown.source_vocabulary), len(shown.target_vocabulary)
+    print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words", shown.report or "")
+    for pair in getattr(shown, part)[:pairs]:
+        print(f"{pair.source_text}\t{pair.target_text}")
+
+
+class Parser(ArgumentParser):
+    """Options that are true or false need no value, and names are given word by word."""
+
+    def add_argument(self, *names: str, **settings: Any) -> Action:
+        """Add an option or an argument of a command."""
+        if settings.get("type") is bool:
+            del settings["type"]
+            settings["action"] = ActionYesNo(yes_prefix="", no_prefix="no-")
+        elif names == ("names",):
+            settings = {"help": settings.get("help"), "nargs": "+", "type": str}
+        return super().add_argument(*names, **settings)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    commands = [train, evaluate, translate, record, corpus]
+    about = "Train and use translators."
+    try:
+        auto_cli(commands, arguments, prog="attnmt", description=about, parser_class=Parser)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("attnmt: stopped. --resume goes on with a training.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # who reads our output has closed it; what is left must not be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (OSError, ValueError, ArithmeticError, corpora.DataUnavailable) as error:
+        print(f"attnmt: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,140 @@
+"""The book's figures: learning curves, BLEU by length, alignments."""
+
+import io
+import re
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
+from xml.sax.saxutils import escape
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from attnmt.corpus import Link
+from attnmt.metrics import Bucket
+from attnmt.training import History
+
+sns.set_theme(style="whitegrid", palette="colorblind")
+MARKERS = "osD^vPX*<>"
+
+
+def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) -> Axes:
+    """Perplexity on training (dashed) and validation pairs (solid) after each epoch."""
+    ax = ax or plt.subplots(figsize=(6.4, 4))[1]
+    highest = 1.0
+    for (name, history), marker in zip(histories.items(), MARKERS, strict=False):
+        numbers = [epoch.epoch for epoch in history.epochs]
+        valid = [epoch.valid_perplexity for epoch in history.epochs]
+        train = [epoch.train_perplexity for epoch in history.epochs]
+        (line,) = ax.plot(numbers, valid, marker=marker, label=f"{name}, validation")
+        ax.plot(numbers, train, "--", marker=marker, color=line.get_color(), label=f"{name}, train")
+        highest = max(highest, *train, *valid)
+    ax.set(xlabel="epoch", ylabel="perplexity per target token (log scale)", yscale="log")
+    ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if t < highest * 1.3]
+    ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.legend()
+    return ax
+
+
+def bleu_by_length(
+    systems: Mapping[str, list[Bucket]], ax: Axes | None = None, longest_trained: int | None = None
+) -> Axes:
+    """BLEU in each bucket of source length, with 95% bootstrap intervals and sentence counts.
+
+    Args:
+        systems: buckets of each system, by its name; those of fewer than 5 sentences are not drawn.
+        ax: where to draw.
+        longest_trained: draw a line at the longest source sentence of the training pairs.
+    """
+    ax = ax or plt.subplots(figsize=(6.4, 4))[1]
+    for (name, all_buckets), marker in zip(systems.items(), MARKERS, strict=False):
+        buckets = [bucket for bucket in all_buckets if bucket.bleu.sentences >= 5]
+        middle = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
+        scores = np.array([bucket.bleu.score for bucket in buckets])
+        ends = [(bucket.bleu.low, bucket.bleu.high) for bucket in buckets]
+        low, high = np.array(ends, dtype=float).reshape(-1, 2).T
+        spread = np.nan_to_num([np.maximum(scores - low, 0), np.maximum(high - scores, 0)])
+        ax.errorbar(middle, scores, yerr=spread, marker=marker, capsize=3, label=name)
+    note = partial(ax.annotate, textcoords="offset points", color="dimgrey")
+    for x, bucket in zip(middle, buckets, strict=True):  # the same sentences for every system
+        note(bucket.bleu.sentences, (x, 0), xytext=(0, 3), ha="center", fontsize=8)
+    if longest_trained is not None:
+        edge = longest_trained + 0.5
+        across = ("data", "axes fraction")
+        ax.axvline(edge, color="dimgrey", linestyle=":")
+        text = "longer than any\ntraining sentence"
+        note(text, (edge, 1), xycoords=across, xytext=(5, -5), va="top", fontsize=9)
+    ax.set(xlabel="source sentence length (words)", ylabel="BLEU (0 to 100)")
+    ax.set_ylim(bottom=0)
+    ax.legend()
+    return ax
+
+
+def alignment(
+    source: Sequence[str],
+    words: Sequence[str],
+    weights: ArrayLike,
+    gold: Set[Link] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Where the model looked: source words across, target words down, weight as darkness.
+
+    A notebook shows the figure as SVG: a cell under the mouse says its words and its weight.
+
+    Args:
+        source: S source words.
+        words: T target words.
+        weights: (T, S), each row the weights of one target word.
+        gold: known links (source index, target index), drawn as frames.
+        ax: where to draw.
+    """
+    weights = np.asarray(weights)
+    needed = (len(words), len(source))
+    if weights.shape != needed:
+        raise ValueError(f"weights are {weights.shape}; these words need {needed}, target x source")
+    if ax is None:
+        size = (2.6 + 0.36 * len(source), 1.5 + 0.3 * len(words))
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+    grid = {"gid": "alignment", "linewidths": 0.5, "linecolor": "#e4e4e4"}
+    grid |= {"xticklabels": list(source), "yticklabels": list(words)}
+    bar = {"label": "attention weight", "shrink": 0.8}
+    sns.heatmap(weights, vmin=0, vmax=1, cmap="Blues", cbar_kws=bar, ax=ax, **grid)
+    ax.figure._repr_svg_ = partial(_svg, ax.figure)
+    for s, t in gold or ():
+        ax.add_patch(Rectangle((s + 0.06, t + 0.06), 0.88, 0.88, fill=False, ec="#d55e00", lw=1.6))
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params(length=0)
+    plt.setp(ax.get_xticklabels(), rotation=60, ha="left", rotation_mode="anchor")
+    plt.setp(ax.get_yticklabels(), rotation=0)
+    ax.set(xlabel="source words", ylabel="target words")
+    return ax
+
+
+def _svg(figure: Figure) -> str:
+    """The figure as SVG: each cell of an alignment tells its words and weight as a title."""
+    file = io.StringIO()
+    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "attnmt"}):
+        figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
+    titles = (
+        escape(f"{source.get_text()} → {target.get_text()}: {weight:.2f}")
+        for ax in figure.axes
+        for mesh in ax.collections
+        if mesh.get_gid() == "alignment"
+        for target, row in zip(ax.get_yticklabels(), mesh.get_array(), strict=True)
+        for source, weight in zip(ax.get_xticklabels(), row, strict=True)
+    )
+    # A notebook stores it, so it is made short: one decimal, one font, and cells as rectangles.
+    svg = " ".join(file.getvalue().split())
+    svg = re.sub(r"^.*?<svg|<metadata>.*?</metadata>|<style.*?</style>|font-family:.*?;", "", svg)
+    svg = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.1f}", svg)
+    cell = r'd="M (\S+ \S+) L (\S+) \S+ L \S+ (\S+) L (\S+)[^>]*fill: (\S+); stroke: #e4e4e4[^>]*/>'
+    shorter = r'd="M\1H\2V\3H\4" fill="\5"><title>{}</title></path>'
+    svg = re.sub(cell, lambda match: match.expand(shorter).format(next(titles)), svg)
+    return '<svg class="alignment" font-family="sans-serif"' + svg

@@ -1,0 +1,423 @@
+"""Recorded runs: all that is needed to draw a training, to judge it and to repeat it.
+
+A chapter trains one model live; what it compares with others, or what it shows where real text
+cannot be reached, it reads from these files. ``results/runs.toml`` lists the runs of the book, and
+``attnmt record NAME`` makes one again. A run is three files:
+
+- ``NAME.json``: the model, the recipe, the learning curve, the scores, some translated samples;
+- ``sentences/NAME.npz``: for each test sentence, the counts that BLEU, AER and perplexity add up,
+  so that two runs can be compared sentence by sentence;
+- ``translations/NAME.txt.gz``: every translation, so that a score can be measured anew, another
+  way. Only of the controlled corpus, whose text is ours.
+"""
+
+import gzip
+import io
+import platform
+import time
+import tomllib
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import TypeAdapter, ValidationError
+
+from attnmt.checks import one_of
+from attnmt.corpus import Corpus, grammar_corpus, multi30k
+from attnmt.decoding import force_align, greedy
+from attnmt.files import write_aside
+from attnmt.metrics import (
+    Bleu,
+    Bucket,
+    alignment_statistics,
+    bleu,
+    bleu_by_length,
+    bleu_statistics,
+    sentence_losses,
+    texts,
+    without_unknown,
+)
+from attnmt.model import CONSTRUCTORS, Translator
+from attnmt.training import RECIPES, History, Recipe, fit
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sentence of our own, its translation, and where the model looked: (words, source words)."""
+
+    source: list[str]
+    words: list[str]
+    score: float
+    alignment: list[list[float]] | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training and all that was measured after it.
+
+    ``parts`` holds a :class:`.Bleu` for each part of the corpus that was translated (test, and
+    where there are any long and names); ``by_length`` is of test and long together; ``command``
+    makes the run again. The first format had no learning curve within epochs, kept no
+    translations, and counted an ``<unk>`` as three words.
+    """
+
+    name: str
+    command: str
+    model: dict[str, Any]
+    recipe: Recipe
+    seed: int
+    corpus: dict[str, str | int]
+    parameters: int
+    history: History
+    test_perplexity: float
+    parts: dict[str, Bleu]
+    by_length: list[Bucket]
+    aer: float | None
+    samples: list[Sample]
+    versions: dict[str, str]
+    search_cpu_seconds: float
+    format: Literal["attnmt-run-1", "attnmt-run-2"]
+
+    @property
+    def bleu(self) -> Bleu:
+        """BLEU on the test set."""
+        return self.parts["test"]
+
+
+RUN = TypeAdapter(Run)
+PARTS = ("test", "long", "names")
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What a run knows of each test sentence.
+
+    ``statistics`` has arrays with a row for each sentence of a part of the corpus, named
+    ``PART_bleu`` (:func:`.bleu_statistics`), ``PART_losses`` (:func:`.sentence_losses`),
+    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends),
+    ``PART_length`` (words of the source) and ``PART_known`` (whether both vocabularies have all of
+    its words); ``translations`` has the sentences of each part, if the text is ours.
+    """
+
+    statistics: dict[str, np.ndarray]
+    translations: dict[str, list[str]] = field(default_factory=dict)
+
+
+def record(
+    name: str,
+    model: Translator,
+    corpus: Corpus,
+    recipe: Recipe,
+    seed: int = 0,
+    *,
+    samples: Sequence[str] = (),
+    **of_fit: Any,
+) -> tuple[Run, Sentences]:
+    """Train a model, translate the test pairs and some samples, and note down everything.
+
+    Args:
+        name: of the run.
+        model, corpus, recipe, seed: as for :func:`.fit`.
+        samples: raw sentences whose translations and alignments are kept.
+        of_fit: further arguments of :func:`.fit`.
+    """
+    history = fit(model, corpus, recipe, seed=seed, **of_fit)
+    sentences, search_cpu_seconds = measure(model, corpus)
+    statistics = sentences.statistics
+    run = Run(
+        name=name,
+        command=f"attnmt record {name}",
+        model=model.config,
+        recipe=recipe,
+        seed=seed,
+        corpus={
+            "name": corpus.name,
+            "train": len(corpus.train),
+            "test": len(corpus.test),
+            "fingerprint": corpus.fingerprint,
+        },
+        parameters=sum(weights.numel() for weights in model.parameters()),
+        history=history,
+        test_perplexity=perplexity_of(statistics["test_losses"]),
+        parts=bleu_of_parts(sentences.translations, corpus),
+        by_length=bleu_of_lengths(sentences.translations, corpus),
+        aer=aer_of(statistics["test_aer"]) if "test_aer" in statistics else None,
+        samples=[translate_sample(model, text) for text in samples],
+        versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        search_cpu_seconds=search_cpu_seconds,
+        format="attnmt-run-2",
+    )
+    return run, sentences if ours(corpus) else Sentences(statistics)
+
+
+def bleu_of_parts(translations: Mapping[str, list[str]], corpus: Corpus) -> dict[str, Bleu]:
+    """BLEU of each part of a corpus that was translated."""
+    found = {}
+    for part, texts_of_part in translations.items():
+        references = [pair.target_text for pair in getattr(corpus, part)]
+        found[part] = bleu(texts_of_part, references, lowercase=True, bootstrap=200)
+    return found
+
+
+def bleu_of_lengths(translations: Mapping[str, list[str]], corpus: Corpus) -> list[Bucket]:
+    """BLEU by the length of the source, of all parts together but the unseen names."""
+    there = [part for part in translations if part != "names"]
+    return bleu_by_length(
+        [text for part in there for text in translations[part]],
+        [pair for part in there for pair in getattr(corpus, part)],
+    )
+
+
+def ours(corpus: Corpus) -> bool:
+    """Whether the corpus's text is our own, so that its translations can be kept."""
+    return corpus.name.startswith("grammar-")
+
+
+def measure(model: Translator, corpus: Corpus) -> tuple[Sentences, float]:
+    """Translate all test pairs of a corpus, greedily, and count; also the CPU-seconds of search."""
+    statistics: dict[str, np.ndarray] = {}
+    translations: dict[str, list[str]] = {}
+    search_cpu_seconds = 0.0
+    for part in PARTS:
+        if not (pairs := getattr(corpus, part)):
+            continue
+        began = time.process_time()
+        translations[part] = texts(model, greedy(model, [pair.source for pair in pairs]))
+        search_cpu_seconds += time.process_time() - began
+        references = [pair.target_text for pair in pairs]
+        counted = bleu_statistics(translations[part], references, lowercase=True)
+        statistics[f"{part}_bleu"] = counted.astype(np.uint16)
+        statistics[f"{part}_losses"] = sentence_losses(model, pairs).astype(np.float32)
+        lengths = [len(pair.source) for pair in pairs]
+        statistics[f"{part}_length"] = np.array(lengths, dtype=np.uint16)
+        known = np.zeros(len(pairs), dtype=bool)
+        known[without_unknown(pairs, model)] = True
+        statistics[f"{part}_known"] = known
+        if model.attends and pairs[0].sure is not None:
+            links = alignment_statistics(force_align(model, pairs), pairs)
+            statistics[f"{part}_aer"] = links.astype(np.uint16)
+    return Sentences(statistics, translations), search_cpu_seconds
+
+
+def perplexity_of(losses: np.ndarray) -> float:
+    """Perplexity from the rows of :func:`.sentence_losses`."""
+    total, tokens = losses.astype(float).sum(axis=0)
+    return float(np.exp(total / tokens))
+
+
+def aer_of(links: np.ndarray) -> float:
+    """The alignment error rate from the rows of :func:`.alignment_statistics`."""
+    sure, possible, predicted, known = links.astype(int).sum(axis=0)
+    return float(1 - (sure + possible) / (predicted + known))
+
+
+def translate_sample(model: Translator, text: str) -> Sample:
+    """Translate one raw sentence, and keep the alignment."""
+    source = model.source_vocabulary.tokenise(text)
+    (found,) = greedy(model, [source])
+    weights = None if found.alignment is None else found.alignment.astype(float).round(4).tolist()
+    return Sample(source, found.words, found.score, alignment=weights)
+
+
+# ------------------------------------------------------------------------------- store and load
+
+
+def results_folder() -> Path:
+    """Where recorded runs lie: in the repository, or inside the installed package."""
+    checkout = Path(__file__).parents[2] / "results"
+    return checkout if checkout.is_dir() else Path(__file__).parent / "results"
+
+
+def undertrained_folder() -> Path:
+    """Where the runs of the earlier edition lie, which were trained too little."""
+    return results_folder() / "undertrained"
+
+
+def undertrained_plan() -> dict[str, Any]:
+    """What the earlier edition's ``runs.toml`` says: ``seeds``, ``systems``, ``corpora``."""
+    return book(undertrained_folder())
+
+
+def undertrained_names() -> list[str]:
+    """The runs of the earlier edition, as ``SYSTEM-CORPUS-SEED``, in alphabetical order."""
+    return sorted(path.stem for path in undertrained_folder().glob("*.json"))
+
+
+def undertrained(name: str) -> Run:
+    """:func:`load_run` of a run of the earlier edition."""
+    return load_run(name, undertrained_folder())
+
+
+def save_run(run: Run, sentences: Sentences | None = None, folder: Path | None = None) -> Path:
+    """Write a run, each file aside first, then renamed; ``NAME.json`` comes last."""
+    folder = folder or results_folder()
+    path = folder / f"{run.name}.json"
+    if sentences:
+        packed = io.BytesIO()
+        np.savez_compressed(packed, allow_pickle=False, **sentences.statistics)
+        write_aside(_statistics_file(run.name, folder), packed.getvalue())
+        if sentences.translations:
+            lines = [
+                f"{part}\t{s}\n" for part, some in sentences.translations.items() for s in some
+            ]
+            packed_text = gzip.compress("".join(lines).encode(), mtime=0)
+            write_aside(_translations_file(run.name, folder), packed_text)
+    write_aside(path, RUN.dump_json(run) + b"\n")
+    return path
+
+
+def _statistics_file(name: str, folder: Path) -> Path:
+    return folder / "sentences" / f"{name}.npz"
+
+
+def _translations_file(name: str, folder: Path) -> Path:
+    return folder / "translations" / f"{name}.txt.gz"
+
+
+def load_statistics(name: str, folder: Path | None = None) -> dict[str, np.ndarray]:
+    """What a run counted in each test sentence: see :class:`Sentences`.
+
+    Raises:
+        FileNotFoundError: the run kept nothing of its sentences.
+        ValueError: the file is damaged.
+    """
+    path = _statistics_file(name, folder or results_folder())
+    if not path.exists():
+        raise FileNotFoundError(f"run {name!r} kept nothing of its sentences: there is no {path}")
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        again = f"Make it again with: attnmt record {name}"
+        raise ValueError(f"{path} is damaged ({error}). {again}") from error
+
+
+def load_translations(name: str, folder: Path | None = None) -> dict[str, list[str]]:
+    """The translations of a run, as sentences, for each part of its corpus.
+
+    They are in the repository, not in the installed package.
+
+    Raises:
+        FileNotFoundError: the run kept none.
+        ValueError: the file is damaged.
+    """
+    path = _translations_file(name, folder or results_folder())
+    if not path.exists():
+        raise FileNotFoundError(f"run {name!r} kept no translations: there is no {path}")
+    found: dict[str, list[str]] = {}
+    try:
+        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+            part, sentence = line.split("\t")
+            found.setdefault(part, []).append(sentence)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        again = f"Make it again with: attnmt record {name}"
+        raise ValueError(f"{path} is damaged ({error}). {again}") from error
+    return found
+
+
+def load_run(name: str, folder: Path | None = None) -> Run:
+    """Read a recorded run by its name.
+
+    Raises:
+        FileNotFoundError: no such run; the message lists those there are.
+        ValueError: the file is damaged, or no run of this package.
+    """
+    folder = folder or results_folder()
+    path = folder / f"{name}.json"
+    if not path.exists():
+        there = ", ".join(sorted(file.stem for file in folder.glob("*.json"))) or "none"
+        raise FileNotFoundError(f"no recorded run {name!r} in {folder}. There are: {there}")
+    try:
+        return RUN.validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise ValueError(
+            f"{path} is damaged or not a recorded run ({place}: {first['msg']}). "
+            f"Make it again with: attnmt record {name}"
+        ) from error
+
+
+# ------------------------------------------------------------------------- the runs of the book
+
+CORPORA: dict[str, Callable[..., Corpus]] = {"grammar": grammar_corpus, "multi30k": multi30k}
+
+
+@cache
+def book(folder: Path | None = None) -> dict[str, Any]:
+    """What a folder's ``runs.toml`` says: ``systems``, ``tiers``, and the ``corpora``'s settings.
+
+    A system is a constructor with its arguments. It may name one of ``attnmt.training.RECIPES`` in
+    place of the corpus's ``recipe``.
+    """
+    path = (folder or results_folder()) / "runs.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def names(*tiers: str) -> list[str]:
+    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed.
+
+    Raises:
+        ValueError: no such tier.
+    """
+    plan = {tier["name"]: tier for tier in book()["tiers"]}
+    for tier in tiers:
+        one_of(plan, tier=tier)
+    return [
+        f"{system}-{tier['corpus']}-{seed}"
+        for name, tier in plan.items()
+        if name in (tiers or plan)
+        for seed in tier["seeds"]
+        for system in tier["systems"]
+    ]
+
+
+@cache
+def corpus_of(name: str) -> Corpus:
+    """A corpus of the plan, with as many training pairs as that says."""
+    return CORPORA[name](train=book()["corpora"][name]["train"])
+
+
+def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Run, Sentences]:
+    """Make a run of the book again.
+
+    Args:
+        name: one of :func:`names`.
+        work: a folder for the trained model, ``<name>.safetensors``, and while it is trained, for
+            its checkpoint: a run that was killed goes on where it was.
+        progress: show a bar.
+
+    Raises:
+        ValueError: the book has no such run.
+    """
+    one_of(names(), name=name)
+    system, corpus_name, seed = name.rsplit("-", 2)
+    corpus = corpus_of(corpus_name)
+    plan = book()["corpora"][corpus_name]
+    arguments = {**book()["systems"][system], "seed": int(seed)}
+    recipe = RECIPES[arguments.pop("recipe")] if "recipe" in arguments else Recipe(**plan["recipe"])
+    model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
+    checkpoint = work / f"{name}.checkpoint" if work else None
+    run, sentences = record(
+        name,
+        model,
+        corpus,
+        recipe=recipe,
+        seed=int(seed),
+        samples=plan["samples"],
+        curve=plan["curve"],
+        checkpoint=checkpoint,
+        every=250,
+        resume=checkpoint is not None,
+        progress=progress,
+    )
+    if work:
+        model.save(work / f"{name}.safetensors")
+        checkpoint.unlink()
+    return run, sentences

@@ -1,0 +1,196 @@
+"""What a page offers to translate: growing sentences, random ones, and a gloss for every word.
+
+Everything comes out of the controlled corpus's grammar, so that the page's models know how it is
+put together, and nothing is typed by hand. ``python -m attnmt_book.sentences`` writes
+``book/_live/sentences.json`` again, always the same.
+"""
+
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from itertools import count
+from pathlib import Path
+
+from attnmt.files import write_aside
+from attnmt.vocab import SPECIALS, Vocabulary
+from attnmt_book.weights import pretrained
+from attnmt_grammar import (
+    TIMES,
+    Grammar,
+    Phrase,
+    Sample,
+    Setting,
+    articles,
+    commas,
+    fill,
+    linked,
+    names,
+    quotas,
+    richness,
+    select,
+)
+
+PAGE = Path("book") / "_live" / "sentences.json"  # from the repository's root
+SEED = 1_000_000  # of the first grammar; those of the corpora are small numbers
+CHAINS = 12
+GROWTH = ((5, 8), (12, 18), (20, 28), (31, 37), (41, 47), (52, 58))  # words of a chain's sentences
+RANDOM = quotas(100, range(6, 41))  # lengths of the random sentences
+GLOSSED = quotas(12_000, range(6, 41))  # and of those that glosses are read off
+SECOND = 0.25  # a second meaning is told if it has this share
+
+
+# ------------------------------------------------------------------------- growing sentences
+
+
+def snapshot(grammar: Grammar, phrase: Phrase) -> Sample:
+    """A statement as it stands now, with its full stop."""
+    statement = phrase + grammar.mark(".")
+    return linked(commas(statement.german), articles(statement.english))
+
+
+def known_only(sample: Sample, vocabulary: Collection[str]) -> bool:
+    """Whether the vocabulary has all words, and the lexicon all names: none is made up."""
+    named = [word for word, kind in zip(*sample[::4], strict=True) if kind == "name"]
+    real = {row.german for row in select("names", kind="person town")}
+    return real.issuperset(named) and all(word in vocabulary for word in sample.german)
+
+
+def longer(grammar: Grammar, left: Phrase, setting: Setting, length: tuple[int, int]) -> Phrase:
+    """One more main clause, so that a statement has from ``length[0]`` to ``length[1]`` words."""
+    used = list(grammar.used)
+    while True:
+        grammar.used = list(used)
+        # what there is stays as it is: joining may change the last token
+        grown = grammar.joined(Phrase(left.english, left.german, left.person), setting)
+        if length[0] <= len(snapshot(grammar, grown).german) <= length[1]:
+            return grown
+
+
+def chain(seed: int, vocabulary: Collection[str]) -> list[Sample] | None:
+    """A statement that grows clause by clause, one sample a length of GROWTH.
+
+    None if the grammar of this seed comes to a word that the vocabulary lacks.
+    """
+    grammar = Grammar(seed)
+    grammar.used = []
+    setting = Setting(grammar.pick(TIMES), richness(GROWTH[0][0]))
+    phrase = grammar.main_clause(setting)
+    samples = []
+    if not GROWTH[0][0] <= len(snapshot(grammar, phrase).german) <= GROWTH[0][1]:
+        return None
+    for length in GROWTH[1:]:
+        samples.append(snapshot(grammar, phrase))
+        if not known_only(samples[-1], vocabulary):
+            return None
+        phrase = longer(grammar, phrase, setting._replace(rich=richness(10)), length=length)
+    samples.append(snapshot(grammar, phrase))
+    return samples if known_only(samples[-1], vocabulary) else None
+
+
+def chains(vocabulary: Collection[str], number: int = CHAINS) -> list[list[Sample]]:
+    """Growing sentences, all of whose words the vocabulary has; each begins in its own way."""
+    found: dict[str, list[Sample]] = {}
+    for seed in count(SEED):
+        samples = chain(seed, vocabulary)
+        if samples:
+            found.setdefault(samples[0].german[-2], samples)  # its last word
+        if len(found) == number:
+            return list(found.values())
+
+
+def random_sentences(vocabulary: Collection[str]) -> list[Sample]:
+    """Sentences of 6 to 40 words, all of which the vocabulary has."""
+    samples = fill(Grammar(SEED), dict.fromkeys(RANDOM, 30), side=0, seen=set())
+    left = Counter(RANDOM)
+    chosen = []
+    for sample in samples:
+        if left[len(sample.german)] and all(word in vocabulary for word in sample.german):
+            left[len(sample.german)] -= 1
+            chosen.append(sample)
+    return chosen
+
+
+# ---------------------------------------------------------------------------------- glosses
+
+
+def meanings(sample: Sample) -> Iterator[tuple[str, str, bool]]:
+    """(German word, what the English sentence says for it, whether it surely does).
+
+    A modal's meaning holds its helpers: musste, had to; durfte, was allowed to.
+    """
+    surely = {german for german, _ in sample.sure}
+    partners = defaultdict(list)
+    for german, english in sorted(sample.possible):  # the sure ones are among them
+        helper = sample.german_classes[german] == "modal"
+        if (german, english) in sample.sure or german not in surely or helper:
+            word = sample.english[english]
+            partners[german].append("a" if word == "an" else word)
+    for german, words in partners.items():
+        yield sample.german[german], " ".join(words).removesuffix(" 's"), german in surely
+
+
+def glosses(words: Iterable[str]) -> dict[str, str]:
+    """What each German word means, read off the gold links of sentences of the grammar.
+
+    The most frequent meaning, and a second one if it has its share: sie: they / she. Possible links
+    count only for a word that has no sure one. Marks have no gloss.
+    """
+    sure: dict[str, Counter] = defaultdict(Counter)
+    possible: dict[str, Counter] = defaultdict(Counter)
+    for kind in ("person", "town"):
+        for english, german in names(kind).known:
+            sure[german][english] += 1
+    for sample in fill(Grammar(SEED + 1), GLOSSED, side=0, seen=set()):
+        for german, english, surely in meanings(sample):
+            (sure if surely else possible)[german][english] += 1
+    found = {}
+    for word in words:
+        counts = sure[word] or possible[word]
+        ranked = sorted(counts, key=lambda meaning: (-counts[meaning], meaning))[:2]
+        total = sum(counts.values())
+        if any(letter.isalpha() for letter in word):
+            told = [meaning for meaning in ranked if counts[meaning] >= SECOND * total]
+            found[word] = " / ".join(told or ranked[:1])
+    return found
+
+
+# --------------------------------------------------------------------------------- the file
+
+
+def offers(vocabulary: Vocabulary) -> dict:
+    """All that a page offers, for models with this source vocabulary.
+
+    Returns:
+        ``chains``, lists of growing sentences; ``random`` sentences; ``glosses``, word -> English;
+        ``complete``, the words to complete what is typed, most frequent first. A sentence is
+        {"german": words, "english": words}, the English being the reference.
+
+    Raises:
+        ValueError: a word of the vocabulary that the grammar does not have.
+    """
+
+    def told(sample: Sample) -> dict:
+        return {"german": sample.german, "english": sample.english}
+
+    words = vocabulary.words[len(SPECIALS) :]
+    glossed = glosses(words)
+    if lacking := [word for word, gloss in glossed.items() if not gloss]:
+        raise ValueError(f"the grammar has no translation of {', '.join(lacking)}")
+    return {
+        "chains": [[told(sample) for sample in samples] for samples in chains(vocabulary)],
+        "random": [told(sample) for sample in random_sentences(vocabulary)],
+        "glosses": glossed,
+        "complete": list(glossed),
+    }
+
+
+def write(path: Path = PAGE, model: str = "rnnsearch") -> None:
+    """Write the file for the pages; all pretrained models have the vocabulary of this one."""
+    found = offers(pretrained(model).source_vocabulary)
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    write_aside(path, f"{text}\n".encode())
+
+
+if __name__ == "__main__":
+    sys.exit(write())

@@ -1,0 +1,516 @@
+"""Checkpoints: a training that is killed and resumed ends as one that was not, bit for bit.
+
+Run as a program, this file is the killer of the kill test: ``python test_checkpoints.py FOLDER``.
+"""
+
+import json
+import math
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import made_up_corpus
+from safetensors.torch import load_file, save_file
+
+from attnmt import Recipe, Translator, fit, perplexity, training
+from attnmt.model import luong, rnnsearch
+from attnmt.training import BAHDANAU, LUONG_DROPOUT, Training
+
+# Small enough that a whole training is a fraction of a second.
+SMALL = {"epochs": 4, "batch_size": 12}
+KILLED = {
+    "adam": replace(Recipe(keep="best", learning_rate=0.03), **SMALL),
+    "adadelta": replace(BAHDANAU, **SMALL),
+    "sgd": replace(LUONG_DROPOUT, halve_after=2, **SMALL),
+}
+KILLS = 32
+
+
+def dropping(corpus, **changed):
+    """A model with dropout, so that the random generator's state matters."""
+    return luong(corpus, **{"hidden": 6, "dropout": 0.3} | changed)
+
+
+def weights_of(model):
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def told(history):
+    """What a history tells, except for the time that it took."""
+    timed = ("seconds", "cpu_seconds")
+    return [
+        {name: value for name, value in asdict(epoch).items() if name not in timed}
+        for epoch in history.epochs
+    ]
+
+
+# ------------------------------------------------------------------------------------- the killer
+
+
+def live(corpus, name, folder, checkpoint, pipe=None):
+    """Train to the end, in a process of its own; through the pipe go the steps, one byte each."""
+    model = dropping(corpus)
+    if pipe is not None:
+        losses = model.token_losses
+        model.token_losses = lambda batch: (os.write(pipe, b"."), losses(batch))[1]
+    resumed = {} if checkpoint is None else {"checkpoint": checkpoint, "every": 2, "resume": True}
+    history = fit(model, corpus, KILLED[name], 5, "cpu", progress=False, **resumed)
+    save_file(weights_of(model), folder / "weights")
+    (folder / "history.json").write_text(json.dumps(told(history)))
+
+
+def forked(function, *arguments):
+    """Run a function in a child; the process began with torch imported and nothing computed."""
+    if child := os.fork():
+        return child
+    try:
+        function(*arguments)
+        os._exit(0)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
+
+
+def kill_again_and_again(folder):
+    """Kill trainings at random moments after their first step, until there were enough kills."""
+    torch.set_num_threads(1)
+    corpus, draw = made_up_corpus(train=120), random.Random(0)
+    Training(dropping(corpus), corpus, KILLED["adam"], 0, None)  # what each child need not repeat
+    perplexity(dropping(corpus), corpus.valid)
+    report = {"kills": 0, "in_write": 0, "rounds": []}
+    for name in KILLED:
+        (folder / name).mkdir()
+        _, status = os.waitpid(forked(live, corpus, name, folder / name, None), 0)
+        assert status == 0
+    while report["kills"] < KILLS or len(report["rounds"]) < len(KILLED):
+        number = len(report["rounds"])
+        name = list(KILLED)[number % len(KILLED)]
+        here = folder / f"round-{number}"
+        kept = here / "kept"  # nothing but the checkpoint is written there
+        kept.mkdir(parents=True)
+        lives = 0
+        while True:
+            ours, theirs = os.pipe()
+            child = forked(live, corpus, name, here, kept / "checkpoint", theirs)
+            os.close(theirs)
+            took = 0.0
+            for _ in range(draw.randint(2, 12)):  # steps of this life that have begun
+                began = time.perf_counter()
+                os.read(ours, 1)
+                took = time.perf_counter() - began
+            time.sleep(draw.uniform(0, 1) * took)  # some moment of the last, or of what follows it
+            os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+            os.close(ours)
+            lives += 1
+            if os.WIFSIGNALED(status):
+                report["kills"] += 1
+                report["in_write"] += len(list(kept.glob(".checkpoint.*")))
+            else:
+                assert status == 0
+                break
+        report["rounds"].append([name, lives, sorted(os.listdir(kept))])
+    (folder / "report.json").write_text(json.dumps(report))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_weights(tmp_path):
+    subprocess.run([sys.executable, __file__, tmp_path], check=True, timeout=600)
+    report = json.loads((tmp_path / "report.json").read_text())
+    print(report)
+    assert report["kills"] >= KILLS >= 30
+    assert {name for name, _, _ in report["rounds"]} == set(KILLED)
+    for number, (name, _, files) in enumerate(report["rounds"]):
+        ended, undisturbed = tmp_path / f"round-{number}", tmp_path / name
+        assert same(load_file(ended / "weights"), load_file(undisturbed / "weights"))
+        history = json.loads((ended / "history.json").read_text())
+        assert history == json.loads((undisturbed / "history.json").read_text())
+        assert len(history) == 4
+        assert files == ["checkpoint"]  # what a kill left beside it was cleared away
+
+
+# --------------------------------------------------------------------------- stopping and going on
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Python's own handler, also where the tests run in the background and Ctrl-C is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+class Stop(Exception):
+    """Something that ends a training from outside."""
+
+
+def stop_after(model, steps, error=Stop):
+    """Let the training of a model fail in the step after some steps."""
+    losses, seen = model.token_losses, []
+
+    def counted(batch):
+        seen.append(1)
+        if len(seen) > steps and model.training:
+            raise error
+        return losses(batch)
+
+    model.token_losses = counted
+
+
+def train(model, corpus, path=None, recipe=KILLED["adam"], seed=5, resume=True, **more):
+    more = {"every": 3} | more if path else more
+    resume = resume and path is not None
+    return fit(
+        model, corpus, recipe, seed, "cpu", progress=False, checkpoint=path, resume=resume, **more
+    )
+
+
+@pytest.fixture(scope="module")
+def small():
+    return made_up_corpus(train=120)
+
+
+@pytest.fixture
+def begun(small, tmp_path):
+    """A checkpoint of a training that stopped after 17 of 40 steps."""
+    model = dropping(small)
+    stop_after(model, 17)
+    with pytest.raises(Stop):
+        train(model, small, tmp_path / "checkpoint")
+    return tmp_path / "checkpoint"
+
+
+@pytest.fixture(scope="module")
+def undisturbed(small):
+    model = dropping(small)
+    return weights_of(model), train(model, small, measure_bleu=True), weights_of(model)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 9, 10, 11, 29, 30, 39])
+def test_a_training_that_stopped_goes_on(small, tmp_path, undisturbed, steps):
+    path = tmp_path / "checkpoint"
+    model = dropping(small)
+    stop_after(model, steps)
+    with pytest.raises(Stop):
+        train(model, small, path, measure_bleu=True)
+    model = dropping(small)
+    history = train(model, small, path, measure_bleu=True)
+    assert same(weights_of(model), undisturbed[2])
+    assert told(history) == told(undisturbed[1])
+
+
+def test_a_checkpoint_changes_nothing(small, tmp_path, undisturbed):
+    model = dropping(small)
+    history = train(model, small, tmp_path / "checkpoint", measure_bleu=True)
+    assert same(weights_of(model), undisturbed[2])
+    assert told(history) == told(undisturbed[1])
+    assert os.listdir(tmp_path) == ["checkpoint"]
+
+
+def test_a_training_at_its_end_is_only_read_back(small, tmp_path, undisturbed):
+    path = tmp_path / "checkpoint"
+    train(dropping(small), small, path)
+    model = dropping(small)
+    stop_after(model, 0)
+    assert len(train(model, small, path).epochs) == 4
+    assert same(weights_of(model), undisturbed[2])
+    assert not model.training
+
+
+def test_the_best_weights_found_before_a_stop_are_kept_in_the_end(small, tmp_path, monkeypatch):
+    path, best = tmp_path / "checkpoint", {}
+    said = iter([4.0, 2.0, 5.0, 6.0])
+
+    def perplexity(model, _):
+        value = next(said)
+        if value == 2.0:
+            best.update(weights_of(model))
+        return value
+
+    monkeypatch.setattr(training, "perplexity", perplexity)
+    stop_after(model := dropping(small), 23)  # in the third epoch
+    with pytest.raises(Stop):
+        train(model, small, path)
+    history = train(model := dropping(small), small, path)
+    assert [epoch.valid_perplexity for epoch in history.epochs] == [4, 2, 5, 6]
+    assert history.best.epoch == 2
+    assert same(weights_of(model), best)
+
+
+def test_without_resume_a_checkpoint_is_not_overwritten(small, begun):
+    before = begun.read_bytes()
+    with pytest.raises(FileExistsError, match=f"{begun} exists: resume it, delete it"):
+        train(dropping(small), small, begun, resume=False)
+    assert begun.read_bytes() == before
+
+
+@pytest.mark.parametrize("more", [{"resume": True}, {"checkpoint": "x", "every": 0}])
+def test_settings_that_make_no_sense_are_refused(small, more, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"every must be|resume needs a checkpoint"):
+        fit(dropping(small), small, **more)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_a_killed_process_left_is_cleared_away(small, begun):
+    (begun.parent / ".checkpoint.1234").write_bytes(b"half")
+    (begun.parent / ".other.1234").write_bytes(b"of somebody else")
+    train(dropping(small), small, begun)
+    assert sorted(os.listdir(begun.parent)) == [".other.1234", "checkpoint"]
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("model.hidden", {"model": lambda c: dropping(c, hidden=7)}),
+        ("model.model", {"model": lambda c: rnnsearch(c, hidden=6)}),
+        ("model.seed", {"model": lambda c: dropping(c, seed=1)}),
+        ("encoder", {"model": lambda c: dropping(c).double()}),
+        ("recipe.epochs", {"recipe": replace(KILLED["adam"], epochs=5)}),
+        ("recipe.learning_rate", {"recipe": replace(KILLED["adam"], learning_rate=0.01)}),
+        ("recipe.optimiser", {"recipe": replace(KILLED["adam"], optimiser="sgd")}),
+        ("seed", {"seed": 6}),
+        ("corpus", {"corpus": made_up_corpus(train=120, seed=1)}),
+        ("vocabularies", {"corpus": replace(made_up_corpus(train=120), vocabulary_size=19)}),
+        ("vocabularies", {"corpus": replace(made_up_corpus(train=120), lower=True)}),
+    ],
+)
+def test_the_checkpoint_of_another_training_is_refused(small, begun, name, change):
+    corpus, make = change.get("corpus", small), change.get("model", dropping)
+    recipe, seed = change.get("recipe", KILLED["adam"]), change.get("seed", 5)
+    model, before = make(corpus), begun.read_bytes()
+    weights = weights_of(model)
+    with pytest.raises(ValueError, match=rf"{begun} is the checkpoint of another.*its {name}"):
+        train(model, corpus, begun, recipe, seed)
+    assert begun.read_bytes() == before
+    assert same(weights_of(model), weights)
+
+
+class Bomb:
+    """Unpickling it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_a_pickle_in_its_place_is_refused_and_not_run(small, begun):
+    trap = begun.parent / "trap"
+    begun.write_bytes(pickle.dumps(Bomb(trap)))
+    with pytest.raises(ValueError, match=rf"{begun} is damaged, or not a checkpoint"):
+        train(dropping(small), small, begun)
+    torch.save({"trap": Bomb(trap)}, begun)
+    with pytest.raises(ValueError, match=rf"{begun} is damaged, or not a checkpoint"):
+        train(dropping(small), small, begun)
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.001, 0.3, 0.999])
+def test_a_truncated_checkpoint_is_refused(small, begun, kept):
+    content = begun.read_bytes()
+    begun.write_bytes(content[: int(kept * len(content))])
+    with pytest.raises(ValueError, match=rf"{begun} is damaged, or not a checkpoint"):
+        train(dropping(small), small, begun)
+
+
+def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(small, begun):
+    with pytest.raises(ValueError, match=f"{begun} is a safetensors file, but not"):
+        Translator.load(begun)
+    path = begun.parent / "model"
+    dropping(small).save(path)
+    with pytest.raises(ValueError, match=f"{path} is a safetensors file, but not a checkpoint"):
+        train(dropping(small), small, path)
+
+
+def test_a_folder_is_no_checkpoint(small, tmp_path):
+    with pytest.raises(ValueError, match=f"{tmp_path} is damaged, or not a checkpoint"):
+        train(dropping(small), small, tmp_path)
+
+
+# -------------------------------------------------------------------------- failures while writing
+
+
+@pytest.mark.parametrize("broken", ["write", "fsync", "replace"])
+def test_a_failure_to_write_leaves_the_last_checkpoint_whole(
+    small, begun, undisturbed, monkeypatch, broken
+):
+    before = begun.read_bytes()
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        if broken == "write":
+            real = open
+
+            def opened(file, mode="r", *more):
+                handle = real(file, mode, *more)
+                if "w" in mode:
+                    handle.write(b"half")
+                    handle.close()
+                return handle  # writing to a closed file is a ValueError
+
+            patch.setattr("builtins.open", opened)
+            with pytest.raises(ValueError, match="closed file"):
+                train(dropping(small), small, begun)
+        else:
+            patch.setattr(os, broken, fail)
+            with pytest.raises(OSError, match=f"{begun} could not be written .*No space left"):
+                train(dropping(small), small, begun)
+    assert begun.read_bytes() == before
+    assert os.listdir(begun.parent) == ["checkpoint"]
+    train(model := dropping(small), small, begun)
+    assert same(weights_of(model), undisturbed[2])
+
+
+def test_a_full_disk_is_a_clear_error_and_with_more_room_the_training_goes_on(
+    small, begun, undisturbed
+):
+    """A limit on the size of files stands for the disk."""
+    resource = pytest.importorskip("resource")
+    before, limits = begun.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
+    try:
+        with pytest.raises(OSError, match=f"{begun} could not be written .*before is unchanged"):
+            train(dropping(small), small, begun)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert begun.read_bytes() == before
+    assert os.listdir(begun.parent) == ["checkpoint"]
+    train(model := dropping(small), small, begun)
+    assert same(weights_of(model), undisturbed[2])
+
+
+# ---------------------------------------------------------------------------------- NaN and Ctrl-C
+
+
+def test_a_loss_that_is_no_number_stops_and_keeps_the_last_checkpoint(small, tmp_path, undisturbed):
+    path, model = tmp_path / "checkpoint", dropping(small)
+    losses, seen, last = model.token_losses, [], {}
+
+    def poisoned(batch):
+        seen.append(1)
+        last["weights"], last["file"] = weights_of(model), path.read_bytes()
+        return losses(batch) * (math.nan if len(seen) == 9 else 1)
+
+    model.token_losses = poisoned
+    with pytest.raises(FloatingPointError, match=r"nan.*epoch 1, batch 9, at learning rate 0\.03"):
+        train(model, small, path)
+    assert path.read_bytes() == last["file"]
+    assert same(weights_of(model), last["weights"])
+    assert not model.training
+    train(model := dropping(small), small, path)
+    assert same(weights_of(model), undisturbed[2])
+
+
+def test_a_loss_too_large_for_a_perplexity_stops_too(small):
+    """The loss and its gradient are numbers still; exp of the loss soon is none."""
+    model = dropping(small)
+    losses, before = model.token_losses, weights_of(model)
+    model.token_losses = lambda batch: losses(batch) * 0 + 701
+    with pytest.raises(FloatingPointError, match=r"701 a token.*batch 1, at.*try a smaller one"):
+        train(model, small)
+    assert same(weights_of(model), before)
+
+
+@pytest.mark.parametrize("worst", [math.nan, math.inf])
+def test_a_perplexity_that_is_no_number_stops_too(small, tmp_path, monkeypatch, worst):
+    path = tmp_path / "checkpoint"
+    monkeypatch.setattr(training, "perplexity", lambda *_: worst)
+    with pytest.raises(FloatingPointError, match=rf"on valid, in epoch 1.*{path} is as it was"):
+        train(dropping(small), small, path)
+
+
+def press_after(model, steps, times=1):
+    """Press Ctrl-C in the middle of a step."""
+    losses, seen = model.token_losses, []
+
+    def counted(batch):
+        seen.append(1)
+        if model.training and len(seen) == steps:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        return losses(batch)
+
+    model.token_losses = counted
+    return seen
+
+
+def test_ctrl_c_keeps_what_was_learned(small, tmp_path, undisturbed):
+    path, model = tmp_path / "checkpoint", dropping(small)
+    handler, seen = signal.getsignal(signal.SIGINT), press_after(model, 8)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, small, path, every=100)
+    assert len(seen) == 8  # the step under way was the last
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert not model.training
+    assert not same(weights_of(model), undisturbed[0])  # it has learned
+    assert load_file(path).keys() > {"random/cpu"}
+    saved = {name[6:]: value for name, value in load_file(path).items() if name[:6] == "model/"}
+    assert same(weights_of(model), saved)
+    train(model := dropping(small), small, path)
+    assert same(weights_of(model), undisturbed[2])
+
+
+def test_ctrl_c_without_a_checkpoint_keeps_the_model(small, undisturbed):
+    model = dropping(small)
+    press_after(model, 8)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, small)
+    assert not model.training
+    assert not same(weights_of(model), undisturbed[0])
+
+
+def test_a_second_ctrl_c_does_not_wait(small):
+    """It interrupts in the middle of the first step: nothing was learned."""
+    seen = press_after(model := dropping(small), 1, times=2)
+    before = weights_of(model)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, small)
+    assert len(seen) == 1
+    assert same(weights_of(model), before)
+
+
+def test_ctrl_c_while_the_last_epoch_is_measured_is_not_swallowed(small, monkeypatch, undisturbed):
+    model, end = dropping(small), Training.end_epoch
+
+    def pressed(self, *more):
+        if self.epoch == 4:
+            signal.raise_signal(signal.SIGINT)
+        return end(self, *more)
+
+    monkeypatch.setattr(Training, "end_epoch", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, small)
+    assert same(weights_of(model), undisturbed[2])
+
+
+def test_training_in_a_thread_leaves_signals_alone(small, undisturbed):
+    handler, model = signal.getsignal(signal.SIGINT), dropping(small)
+    thread = threading.Thread(target=train, args=(model, small))
+    thread.start()
+    assert signal.getsignal(signal.SIGINT) is handler
+    thread.join()
+    assert same(weights_of(model), undisturbed[2])
+
+
+if __name__ == "__main__":
+    kill_again_and_again(Path(sys.argv[1]))

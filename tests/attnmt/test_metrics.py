@@ -1,0 +1,402 @@
+"""metrics.py: perplexity, BLEU, BLEU by length, AER, against cases worked by hand."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
+
+from attnmt import Pair, alignment_error_rate, bleu, bleu_by_length, greedy, perplexity, rnnsearch
+from attnmt.batches import make_batch
+from attnmt.metrics import (
+    alignment_error_by_class,
+    alignment_statistics,
+    bleu_statistics,
+    paired_bootstrap,
+    sentence_losses,
+    texts,
+    without_unknown,
+)
+
+# ------------------------------------------------------------------------------------ perplexity
+
+
+def test_perplexity_is_the_exponential_of_the_mean_loss_per_token(sharp, corpus):
+    total = tokens = 0
+    for pair in corpus.test:
+        batch = make_batch([pair], sharp.source_vocabulary, sharp.target_vocabulary)
+        with torch.no_grad():
+            total += float(sharp.token_losses(batch).sum())
+        tokens += len(pair.target) + 1  # </s> is a token
+    assert perplexity(sharp, corpus.test, batch_size=7) == pytest.approx(math.exp(total / tokens))
+
+
+def test_perplexity_does_not_depend_on_batch_size(sharp, corpus):
+    values = [perplexity(sharp, corpus.test, batch_size=size) for size in (1, 7, 50)]
+    assert values == pytest.approx([values[0]] * 3, rel=1e-12)
+
+
+def test_a_model_that_knows_nothing_is_as_perplexed_as_there_are_words(sharp, corpus):
+    with torch.no_grad():
+        sharp.decoder.W_o.weight.zero_()
+        sharp.decoder.W_o.bias.zero_()
+    assert perplexity(sharp, corpus.test) == pytest.approx(len(corpus.target_vocabulary))
+
+
+def test_a_perplexity_larger_than_any_number_is_infinite(sharp, corpus):
+    with torch.no_grad():
+        sharp.decoder.W_o.bias[0] = 1e4  # it is sure of padding
+    assert perplexity(sharp, corpus.test) == math.inf
+
+
+def test_perplexity_of_nothing_is_refused(sharp):
+    with pytest.raises(ValueError, match="at least one pair"):
+        perplexity(sharp, [])
+
+
+# ------------------------------------------------------------------------------------------ BLEU
+
+
+def bleu_by_hand(hypotheses, references):
+    """Papineni et al. 2002 over words split at spaces, without smoothing."""
+    matched, proposed = [0] * 4, [0] * 4
+    length = reference_length = 0
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        h, r = hypothesis.split(), reference.split()
+        length, reference_length = length + len(h), reference_length + len(r)
+        for n in range(1, 5):
+            ours = Counter(tuple(h[i : i + n]) for i in range(len(h) - n + 1))
+            theirs = Counter(tuple(r[i : i + n]) for i in range(len(r) - n + 1))
+            matched[n - 1] += sum(min(count, theirs[gram]) for gram, count in ours.items())
+            proposed[n - 1] += sum(ours.values())
+    precisions = [m / p for m, p in zip(matched, proposed, strict=True)]
+    penalty = min(1.0, math.exp(1 - reference_length / length))
+    return 100 * penalty * math.exp(sum(math.log(p) for p in precisions) / 4)
+
+
+def test_bleu_is_papinenis():
+    hypotheses = ["the small cat sat on the mat", "a dog runs over the green field today"]
+    references = ["the small cat sat on a mat", "a dog runs across the green field"]
+    score = bleu(hypotheses, references)
+    assert score.score == pytest.approx(bleu_by_hand(hypotheses, references))
+    assert score.sentences == 2
+
+
+def test_bleu_is_of_the_corpus_not_the_mean_of_sentences():
+    hypotheses = ["a b c d e", "a b c x y z u v w"]
+    references = ["a b c d e", "a b c d e f g h i"]
+    mean = sum(bleu([h], [r]).score for h, r in zip(hypotheses, references, strict=True)) / 2
+    assert abs(bleu(hypotheses, references).score - mean) > 5
+
+
+def test_case_counts_unless_it_is_told_not_to():
+    assert bleu(["The cat sat down ."], ["the cat sat down ."]).score < 100
+    lower = bleu(["The cat sat down ."], ["the cat sat down ."], lowercase=True)
+    assert lower.score == pytest.approx(100)
+    assert "case:lc" in lower.signature and "tok:13a" in lower.signature
+
+
+def test_too_short_is_punished():
+    score = bleu(["the small cat sat"], ["the small cat sat on the mat"])
+    assert score.precisions == (100, 100, 100, 100)
+    assert score.brevity_penalty == pytest.approx(math.exp(1 - 7 / 4))
+
+
+def test_the_bootstrap_interval_holds_the_score():
+    hypotheses = [f"the {n} cats sat on the mat" if n % 3 else "no" for n in range(60)]
+    references = [f"the {n} cats sat on the mat" for n in range(60)]
+    score = bleu(hypotheses, references, bootstrap=200)
+    assert score.low < score.score < score.high
+    assert bleu(hypotheses, references).low is None
+
+
+@pytest.mark.parametrize("resamples", [2, 39, 40, 200])
+def test_the_bootstrap_interval_is_that_of_resampling_by_hand(resamples):
+    """The mean of the resamples' BLEU, and half the range of the middle 95% on either side."""
+    hypotheses = [f"the {n} cats sat on the mat" if n % 3 else "no" for n in range(60)]
+    references = [f"the {n} cats sat on the mat" for n in range(60)]
+    draws = np.random.default_rng(12345).choice(60, size=(resamples, 60), replace=True)
+    scores = sorted(
+        BLEU().corpus_score([hypotheses[k] for k in draw], [[references[k] for k in draw]]).score
+        for draw in draws
+    )
+    half = (scores[-1 - resamples // 40] - scores[resamples // 40]) / 2
+    found = bleu(hypotheses, references, bootstrap=resamples)
+    assert found.low == pytest.approx(np.mean(scores) - half, abs=1e-6)
+    assert found.high == pytest.approx(np.mean(scores) + half, abs=1e-6)
+
+
+def test_where_nothing_is_right_the_interval_is_0_to_0():
+    found = bleu(["no"] * 5, ["yes it is"] * 5, bootstrap=20)
+    assert (found.score, found.low, found.high) == (0, 0, 0)
+
+
+def test_bad_input_to_bleu_is_named():
+    with pytest.raises(TypeError, match="lists of sentences"):
+        bleu("a cat", "a cat")
+    with pytest.raises(ValueError, match="1 hypotheses for 2 references"):
+        bleu(["a"], ["a", "b"])
+    with pytest.raises(ValueError, match="there must be some"):
+        bleu([], [])
+    with pytest.raises(ValueError, match=r"bootstrap must be at least 2 .* not 1"):
+        bleu(["a"], ["a"], bootstrap=1)
+    with pytest.raises(ValueError, match="bootstrap must be a whole number"):
+        bleu(["a"], ["a"], bootstrap=0.5)
+
+
+def pair_of(length, reference):
+    return Pair(("w",) * length, ("v",), "", reference)
+
+
+def test_bleu_by_length_is_bleu_of_each_bucket():
+    pairs = [pair_of(n, f"these are {n} of the words") for n in (3, 5, 6, 10, 99)]
+    hypotheses = ["these are 3 of the words", "bad", *[p.target_text for p in pairs[2:]]]
+    short, middle = bleu_by_length(hypotheses, pairs, edges=(1, 6, 11, 21))
+    assert (short.shortest, short.longest, short.bleu.sentences) == (1, 5, 2)
+    expected = bleu(hypotheses[:2], [p.target_text for p in pairs[:2]], lowercase=True)
+    assert short.bleu.score == pytest.approx(expected.score)
+    assert (middle.shortest, middle.longest, middle.bleu.sentences) == (6, 10, 2)
+    assert middle.bleu.score == pytest.approx(100)
+
+
+def test_bleu_by_length_needs_a_hypothesis_a_pair():
+    with pytest.raises(ValueError, match="0 hypotheses for 1 pairs"):
+        bleu_by_length([], [pair_of(3, "x")])
+
+
+def test_each_bucket_has_its_interval():
+    pairs = [pair_of(3 + n % 2, f"these are {n} of the words") for n in range(40)]
+    hypotheses = [p.target_text if n % 3 else "no" for n, p in enumerate(pairs)]
+    for bucket in bleu_by_length(hypotheses, pairs, edges=(3, 4, 5)):
+        assert bucket.bleu.sentences == 20
+        assert bucket.bleu.low < bucket.bleu.score < bucket.bleu.high
+
+
+def test_without_unknown_are_the_pairs_whose_words_are_all_known(corpus):
+    def pair(source, target):
+        return Pair(tuple(source.split()), tuple(target.split()), source, target)
+
+    pairs = [pair("w1 w2", "v1"), pair("w1 new", "v1"), pair("w3", "v1 new"), pair("w4", "v4")]
+    assert without_unknown(pairs, corpus) == [0, 3]
+    assert without_unknown([pair("<unk>", "v1")], corpus) == []
+    assert without_unknown(corpus.train, corpus) == list(range(len(corpus.train)))
+
+
+def test_bleu_by_length_of_the_pairs_without_unknown_words(corpus):
+    """The column "No UNK" is made of two calls."""
+    known, unknown = corpus.test[0], replace(corpus.test[0], target=("new",), target_text="new")
+    pairs, hypotheses = [known, unknown] * 5, [known.target_text, "wrong"] * 5
+    kept = without_unknown(pairs, corpus)
+    (bucket,) = bleu_by_length([hypotheses[k] for k in kept], [pairs[k] for k in kept])
+    assert bucket.bleu.sentences == 5
+    assert bleu_by_length(hypotheses, pairs)[0].bleu.sentences == 10
+
+
+# ----------------------------------------------------------------------------- two systems compared
+
+
+def two_systems(better=5, size=60):
+    """References, and two systems with mistakes of their own; the second makes fewer."""
+    references = [
+        f"sentence {n} has some words of its own , as number {n * n}" for n in range(size)
+    ]
+    first = [r.replace("words", "work") if n % 2 else r for n, r in enumerate(references)]
+    second = [r.replace("some", "sum") if n % better == 0 else r for n, r in enumerate(references)]
+    return first, second, references
+
+
+def test_a_comparison_has_both_bleus_their_difference_and_the_signature():
+    first, second, references = two_systems()
+    found = paired_bootstrap(first, second, references, resamples=100)
+    assert found.baseline == pytest.approx(bleu(first, references).score)
+    assert found.system == pytest.approx(bleu(second, references).score)
+    assert found.difference == found.system - found.baseline > 0
+    assert "bs:100|seed:12345|case:mixed" in found.signature
+    assert "case:lc" in paired_bootstrap(first, second, references, True, 10).signature
+
+
+def test_the_p_value_is_that_of_resampling_by_hand():
+    """Koehn 2004 as sacreBLEU does it: both systems on the same draws of the sentences."""
+    first, second, references = two_systems(better=3)
+    draws = np.random.default_rng(12345).choice(60, size=(200, 60), replace=True)
+    differences = []
+    for draw in draws:
+        a, b, r = ([side[k] for k in draw] for side in (first, second, references))
+        scores = [BLEU().corpus_score(side, [r]).score for side in (a, b)]
+        differences.append(abs(scores[0] - scores[1]))
+    found = paired_bootstrap(first, second, references, resamples=200)
+    above = np.array(differences) - np.mean(differences) > abs(found.difference)
+    assert found.p_value == pytest.approx((above.sum() + 1) / 201)
+    assert 0.005 < found.p_value < 1
+
+
+def test_a_large_difference_is_significant_and_none_is_not():
+    first, _, references = two_systems()
+    assert paired_bootstrap(first, references, references, resamples=300).p_value < 0.01
+    same = paired_bootstrap(first, first, references, resamples=300)
+    assert (same.difference, same.p_value) == (0, 1)
+
+
+def test_a_comparison_is_the_same_each_time_and_either_way_round():
+    first, second, references = two_systems(better=3)
+    there = paired_bootstrap(first, second, references, resamples=100)
+    assert paired_bootstrap(first, second, references, resamples=100) == there
+    back = paired_bootstrap(second, first, references, resamples=100)
+    assert (back.difference, back.p_value) == (-there.difference, there.p_value)
+
+
+def test_bad_input_to_a_comparison_is_named():
+    with pytest.raises(ValueError, match="1 hypotheses for 2 references"):
+        paired_bootstrap(["a", "b"], ["a"], ["a", "b"])
+    with pytest.raises(TypeError, match="lists of sentences"):
+        paired_bootstrap(["a"], "a", ["a"])
+    with pytest.raises(ValueError, match="resamples must be a whole number of at least 1, not 0"):
+        paired_bootstrap(["a"], ["a"], ["a"], resamples=0)
+
+
+def test_texts_are_detokenised(corpus, sharp):
+    (translation,) = greedy(sharp, [["w1"]])
+    with_comma = replace(translation, words=["a", "dog", ",", "a", "cat", "."])
+    assert texts(sharp, [with_comma]) == ["a dog, a cat."]
+
+
+# ------------------------------------------------------------------------------------------- AER
+
+
+def aligned(sure, possible=()):
+    sure = frozenset(sure)
+    return Pair(("a",) * 5, ("b",) * 5, "", "", sure, sure | frozenset(possible))
+
+
+def test_aer_of_cases_worked_by_hand():
+    pair = aligned({(0, 0), (1, 1)}, {(2, 2)})
+    assert alignment_error_rate([{(0, 0), (1, 1)}], [pair]) == 0
+    assert alignment_error_rate([{(3, 3), (4, 4)}], [pair]) == 1
+    assert alignment_error_rate([{(0, 0), (1, 1), (2, 2)}], [pair]) == 0  # a possible link is free
+    # A = {00, 22, 34}: |A & S| = 1, |A & P| = 2, |A| + |S| = 5
+    assert alignment_error_rate([{(0, 0), (2, 2), (3, 4)}], [pair]) == pytest.approx(1 - 3 / 5)
+
+
+def test_aer_is_over_all_links_not_a_mean_over_pairs():
+    pairs = [aligned({(0, 0)}), aligned({(i, i) for i in range(4)})]
+    assert alignment_error_rate([set(), set(pairs[1].sure)], pairs) == pytest.approx(1 - 8 / 9)
+
+
+links = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
+
+
+def aer_by_counting(pairs, predictions, word_class=None):
+    """Every place of the table of links, one by one; None where there is nothing to count."""
+    hits = size = 0
+    for pair, predicted in zip(pairs, predictions, strict=True):
+        for s in range(5):
+            for t in range(5):
+                if word_class is None or pair.classes[t] == word_class:
+                    if (s, t) in predicted:
+                        hits += ((s, t) in pair.sure) + ((s, t) in pair.possible)
+                    size += ((s, t) in predicted) + ((s, t) in pair.sure)
+    return 1 - hits / size if size else None
+
+
+classes = st.tuples(*[st.sampled_from(["noun", "verb", "name"])] * 5)
+
+
+@given(st.lists(st.tuples(links.filter(bool), links, links, classes), min_size=1, max_size=5))
+def test_aer_against_counting_link_by_link(cases):
+    pairs = [replace(aligned(s, p), classes=names) for s, p, _, names in cases]
+    predictions = [predicted for _, _, predicted, _ in cases]
+    found = alignment_error_rate(predictions, pairs)
+    assert found == pytest.approx(aer_by_counting(pairs, predictions))
+    assert 0 <= found <= 1
+    by_class = alignment_error_by_class(predictions, pairs)
+    for word_class in ("noun", "verb", "name"):
+        counted = aer_by_counting(pairs, predictions, word_class)
+        assert by_class.get(word_class) == (counted if counted is None else pytest.approx(counted))
+
+
+def test_aer_by_class_of_a_case_worked_by_hand():
+    """the/article big/adjective cat/noun: a link belongs to the class of its target word."""
+    sure, possible = frozenset({(0, 0), (2, 2)}), frozenset({(0, 0), (1, 1), (2, 2)})
+    source, target = ("die", "große", "Katze"), ("the", "big", "cat")
+    pair = Pair(source, target, "", "", sure, possible, ("article", "adjective", "noun"))
+    found = alignment_error_by_class([{(0, 0), (0, 1), (2, 2), (1, 2)}], [pair])
+    # article: A = S. adjective: A = {01}, nothing of it in P. noun: A = {22, 12}, S = {22}
+    assert found == {"adjective": 1, "article": 0, "noun": pytest.approx(1 - 2 / 3)}
+    assert list(found) == ["adjective", "article", "noun"]
+    # a possible link alone is free; the class has no sure link, so it counts once it is predicted
+    assert alignment_error_by_class([{(1, 1)}], [pair])["adjective"] == pytest.approx(0)
+    assert "adjective" not in alignment_error_by_class([set()], [pair])
+
+
+def test_aer_by_class_of_a_class_for_all_is_aer():
+    pairs = [aligned({(0, 0), (1, 2)}, {(4, 4)}), aligned({(3, 3)})]
+    predictions = [{(0, 0), (4, 4)}, {(1, 1), (3, 3)}]
+    of_one_class = [replace(pair, classes=("word",) * 5) for pair in pairs]
+    expected = {"word": alignment_error_rate(predictions, pairs)}
+    assert alignment_error_by_class(predictions, of_one_class) == expected
+
+
+def test_aer_needs_known_alignments():
+    with pytest.raises(ValueError, match="no known alignment"):
+        alignment_error_rate([set()], [pair_of(3, "x")])
+    with pytest.raises(ValueError, match="0 sets of links for 1 pairs"):
+        alignment_error_rate([], [aligned({(0, 0)})])
+    with pytest.raises(ValueError, match="no links"):
+        alignment_error_rate([], [])
+    with pytest.raises(ValueError, match="no word classes"):
+        alignment_error_by_class([set()], [aligned({(0, 0)})])
+    known = replace(aligned({(0, 0)}), classes=("noun",) * 5)
+    with pytest.raises(ValueError, match="0 sets of links for 1 pairs"):
+        alignment_error_by_class([], [known])
+    with pytest.raises(ValueError, match="no known alignment"):
+        alignment_error_by_class([set()], [replace(pair_of(3, "x"), classes=("noun",))])
+
+
+def test_an_unknown_word_counts_as_one_word():
+    """sacreBLEU's own tokeniser would cut it into three, and charge for each of them."""
+    reference = ["the old man sleeps in the garden"]
+    unknown, wrong = ["the old <unk> sleeps in the garden"], ["the old dog sleeps in the garden"]
+    assert bleu(unknown, reference).score == bleu(wrong, reference).score
+    assert bleu_statistics(unknown, reference)[0, 0] == 7
+    compared = paired_bootstrap(unknown, wrong, reference, resamples=10)
+    assert compared.difference == 0
+
+
+def test_bleu_follows_from_what_is_counted_in_each_sentence():
+    ours = ["a b c d e", "The cat, it sat.", "x <unk> y", "a b c d f g"]
+    references = ["a b c d f", "the cat; it sat.", "x z y", "a b c d g"]
+    for lowercase in (False, True):
+        rows = bleu_statistics(ours, references, lowercase)
+        assert rows.shape == (4, 10)
+        for chosen in ([0, 1, 2, 3], [0, 0, 3], [1, 3]):
+            one, other, *counts = rows[chosen].sum(axis=0).tolist()
+            score = BLEU.compute_bleu(counts[:4], counts[4:], one, other, "exp").score
+            by_package = bleu([ours[k] for k in chosen], [references[k] for k in chosen], lowercase)
+            assert score == pytest.approx(by_package.score)
+
+
+def test_alignment_error_follows_from_what_is_counted_in_each_pair(corpus):
+    pairs = corpus.test[:20]
+    links = [frozenset(sorted(pair.possible)[:3]) | {(0, 1)} for pair in pairs]
+    rows = alignment_statistics(links, pairs)
+    sure, possible, predicted, known = rows.sum(axis=0)
+    expected = alignment_error_rate(links, pairs)
+    assert 1 - (sure + possible) / (predicted + known) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="1 sets of links for 2 pairs"):
+        alignment_statistics(links[:1], pairs[:2])
+
+
+def test_sentence_losses_add_up_to_the_perplexity_in_the_order_of_the_pairs(corpus):
+    model = rnnsearch(corpus, hidden=8)
+    pairs = corpus.test[:13]
+    together = sentence_losses(model, pairs, batch_size=5)
+    alone = np.concatenate([sentence_losses(model, [pair]) for pair in pairs])
+    assert together == pytest.approx(alone, rel=1e-5)
+    assert together[:, 1].tolist() == [len(pair.target) + 1 for pair in pairs]
+    total, tokens = together.sum(axis=0)
+    assert perplexity(model, pairs) == pytest.approx(np.exp(total / tokens))

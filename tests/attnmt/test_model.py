@@ -1,0 +1,368 @@
+"""model.py: losses, constructors named after the papers, saving and loading.
+
+What holds for all models alike, padding first of all, is in test_family.py.
+"""
+
+import inspect
+import json
+import math
+import os
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from conftest import FAMILY, bahdanau, made_up_corpus, sharpened
+from safetensors.torch import save_file
+
+from attnmt.batches import make_batch, pad
+from attnmt.model import Translator, luong, rnnencdec, rnnsearch, seeded, sutskever
+from attnmt.vocab import BOS, EOS
+
+CONSTRUCTORS = [rnnencdec, rnnsearch, sutskever, luong]
+every_constructor = pytest.mark.parametrize("make", CONSTRUCTORS, ids=lambda make: make.__name__)
+CONSTRUCTED = [name for name in FAMILY if not name.startswith("bahdanau")]
+
+
+def losses_of(model, pairs):
+    batch = make_batch(pairs, model.source_vocabulary, model.target_vocabulary)
+    with torch.no_grad():
+        return model.token_losses(batch)
+
+
+# ---------------------------------------------------------------------------------------- losses
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_token_losses_are_minus_log_p_step_by_step(name, corpus):
+    """The training path against the searching path, one word at a time."""
+    model, pair = sharpened(FAMILY[name](corpus)), corpus.test[0]
+    with torch.no_grad():
+        memory, state = model.start(pad([model.source_vocabulary.encode(pair.source)]))
+        y, expected = torch.tensor([BOS]), []
+        for word in [*model.target_vocabulary.encode(pair.target), EOS]:
+            log_p, align, state = model.step(y, state, memory)
+            assert float(log_p.exp().sum()) == pytest.approx(1)
+            assert (align is not None) == model.attends
+            expected.append(-float(log_p[0, word]))
+            y = torch.tensor([word])
+    assert losses_of(model, [pair]).tolist() == pytest.approx(expected, abs=1e-9)
+
+
+# ------------------------------------------------------------------------------------ constructors
+
+
+@every_constructor
+def test_the_seed_decides_the_weights_and_nothing_outside(make, corpus):
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    one, same, other = (make(corpus, hidden=4, seed=seed).state_dict() for seed in (1, 1, 2))
+    assert torch.equal(torch.rand(3), expected)  # the generator outside was not touched
+    assert all(torch.equal(weights, same[name]) for name, weights in one.items())
+    assert any(not torch.equal(weights, other[name]) for name, weights in one.items())
+
+
+def sizes_of(model):
+    """The sizes that a model was made with, read off its weights."""
+    encoder, decoder = model.encoder, model.decoder
+    found = {"hidden": encoder.rnn.hidden_size, "embedding": decoder.embedding.embedding_dim}
+    assert encoder.embedding.embedding_dim == found["embedding"]
+    if hasattr(decoder, "rnn"):
+        assert encoder.rnn.num_layers == decoder.rnn.num_layers
+        return found | {"layers": decoder.rnn.num_layers}
+    found["maxout"] = decoder.W_o.in_features
+    assert decoder.maxout.out_features == 2 * found["maxout"]
+    if model.attends:
+        found["alignment"] = decoder.attention.score.v_a.in_features
+    return found
+
+
+PAPER = {
+    rnnencdec: {"hidden": 1000, "embedding": 620, "maxout": 500},
+    rnnsearch: {"hidden": 1000, "embedding": 620, "alignment": 1000, "maxout": 500},
+    sutskever: {"hidden": 1000, "embedding": 1000, "layers": 4},
+    luong: {"hidden": 1000, "embedding": 1000, "layers": 4},
+}
+
+
+@every_constructor
+def test_sizes_are_the_papers_when_asked_for_and_one_may_differ(make, corpus):
+    with torch.device("meta"):  # shapes without numbers: the paper's sizes cost nothing
+        assert sizes_of(make(corpus, sizes="paper")) == PAPER[make]
+        assert sizes_of(make(corpus, sizes="paper", hidden=64)) == PAPER[make] | {"hidden": 64}
+
+
+@every_constructor
+def test_laptop_sizes_are_all_as_hidden(make, corpus):
+    for hidden, chosen in [(128, {}), (20, {"hidden": 20})]:
+        expected = dict.fromkeys(PAPER[make], hidden) | {"layers": 1}
+        found = sizes_of(make(corpus, **chosen))
+        assert found == {name: expected[name] for name in found}
+
+
+def test_the_papers_options_are_the_defaults():
+    """Where the papers are clear: the appendix's s_{i-1}, reversal, D = 10, no feeding."""
+    defaults = {
+        make: {name: p.default for name, p in inspect.signature(make).parameters.items()}
+        for make in CONSTRUCTORS
+    }
+    assert defaults[rnnsearch]["output_state"] == "previous"
+    assert defaults[rnnencdec]["output_state"] == "current"
+    assert defaults[sutskever]["reverse"] is True
+    assert (defaults[luong]["D"], defaults[luong]["max_length"]) == (10, 50)
+    assert not any(defaults[luong][name] for name in ("feeding", "bidirectional", "reverse"))
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("make", [sutskever, luong], ids=lambda make: make.__name__)
+def test_dropout_and_reversal_reach_every_part(make, layers, corpus):
+    model = make(corpus, hidden=4, layers=layers, dropout=0.3, reverse=True)
+    for part in (model.encoder, model.decoder):
+        assert part.dropout == 0.3
+        assert part.rnn.dropout == (0.3 if layers > 1 else 0)  # between layers
+    assert model.encoder.reverse and not make(corpus, hidden=4, reverse=False).encoder.reverse
+
+
+def is_drawn_with(std, weights):
+    """Whether the spread of n numbers round zero is what chance allows: five standard errors."""
+    n = weights.numel()
+    return abs(weights.mean()) < 5 * std / math.sqrt(n) and abs(
+        weights.std() - std
+    ) < 5 * std / math.sqrt(2 * n)
+
+
+@pytest.mark.parametrize("make", [rnnencdec, rnnsearch], ids=lambda make: make.__name__)
+def test_bahdanaus_initialisation(make, corpus):
+    """Appendix B.1: U orthogonal; W_a, U_a N(0, 0.001^2); v_a, biases 0; the rest N(0, 0.01^2)."""
+    model = make(corpus, hidden=30, embedding=40, init="paper").double()
+    found = dict.fromkeys(["orthogonal", "zero", "0.001", "0.01"], 0)
+    for name, weights in model.named_parameters():
+        weights = weights.detach()
+        if name.startswith("encoder.rnn.weight_hh") or (".U" in name and "U_a" not in name):
+            kind = "orthogonal"
+            for U in weights.split(30):
+                assert torch.allclose(U @ U.T, torch.eye(30).double(), atol=1e-5), name
+        elif "bias" in name or "v_a" in name:
+            kind = "zero"
+            assert (weights == 0).all(), name
+        else:
+            kind = "0.001" if "W_a" in name or "U_a" in name else "0.01"
+            assert is_drawn_with(float(kind), weights), name
+        found[kind] += 1
+    directions = 2 if make is rnnsearch else 1
+    assert found["orthogonal"] == directions + 2  # of the encoder, and U_zr and U
+    assert found["0.001"] == (2 if make is rnnsearch else 0)
+
+
+def test_bahdanaus_model_begins_by_looking_everywhere_alike(corpus):
+    """v_a = 0: the first alignments are uniform, and attention has all to learn."""
+    model = rnnsearch(corpus, hidden=6, init="paper")
+    batch = make_batch(corpus.test, model.source_vocabulary, model.target_vocabulary)
+    with torch.no_grad():
+        _, align = model(batch)
+    uniform = batch.source.mask / batch.source.lengths[:, None]
+    torch.testing.assert_close(align, uniform[:, None].expand_as(align))
+
+
+@pytest.mark.parametrize(("make", "bound"), [(sutskever, 0.08), (luong, 0.1)])
+def test_sutskevers_and_luongs_initialisation(make, bound, corpus):
+    """Every parameter uniform in [-bound, bound]: of that width, the deviation is bound/sqrt 3."""
+    options = {"score": "general", "window": "local-p"} if make is luong else {}
+    model = make(corpus, hidden=30, layers=2, init="paper", **options)
+    for name, weights in model.named_parameters():
+        assert weights.abs().max() <= bound, name
+        if weights.numel() > 100:
+            assert weights.abs().max() > 0.95 * bound, name
+            assert is_drawn_with(bound / math.sqrt(3), weights.detach()), name
+
+
+@pytest.mark.parametrize(
+    ("make", "argument", "message"),
+    [
+        (
+            luong,
+            {"score": "cosine"},
+            "score must be one of .*dot.*general.*location.* not 'cosine'",
+        ),
+        (luong, {"window": "wide"}, "window must be one of global, local-m, local-p, not 'wide'"),
+        (luong, {"score": "location", "window": "local-m"}, "location score .* global window"),
+        (luong, {"score": "location", "window": "local-p"}, "location score .* global window"),
+        (luong, {"window": "local-m", "D": -1}, "D must be a whole number of at least 0, not -1"),
+        (luong, {"window": "local-p", "D": 0}, "D must be a whole number of at least 1, not 0"),
+        (luong, {"hidden": 5, "bidirectional": True}, "hidden must be even .* not 5"),
+        (luong, {"layers": 0}, "layers must be a whole number of at least 1, not 0"),
+        (sutskever, {"layers": 1.5}, "layers must be a whole number of at least 1, not 1.5"),
+        (rnnsearch, {"alignment": 0}, "alignment must be a whole number of at least 1, not 0"),
+        (rnnsearch, {"output_state": "next"}, "one of previous, current, not 'next'"),
+        (rnnencdec, {"output_state": "next"}, "one of previous, current, not 'next'"),
+    ],
+)
+def test_what_makes_no_model_is_refused(make, argument, message, corpus):
+    with pytest.raises(ValueError, match=message):
+        make(corpus, **{"hidden": 4} | argument)
+
+
+@every_constructor
+def test_wrong_sizes_and_unknown_names_are_refused_by_all(make, corpus):
+    with pytest.raises(ValueError, match="sizes must be one of laptop, paper, not 'large'"):
+        make(corpus, sizes="large")
+    with pytest.raises(ValueError, match="init must be one of torch, paper, not 'xavier'"):
+        make(corpus, hidden=4, init="xavier")
+    for hidden in (0, -3, 2.5, True):
+        with pytest.raises(ValueError, match=f"hidden must be a whole .* at least 1, not {hidden}"):
+            make(corpus, hidden=hidden)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'units'"):
+        make(corpus, units=4)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("dropout", [-0.1, 1.5])
+@pytest.mark.parametrize("make", [sutskever, luong], ids=lambda make: make.__name__)
+def test_a_dropout_that_is_no_share_is_refused(make, dropout, layers, corpus):
+    with pytest.raises(ValueError, match="dropout"):
+        make(corpus, hidden=4, layers=layers, dropout=dropout)
+
+
+# -------------------------------------------------------------------------------- save and load
+
+
+@pytest.mark.parametrize("name", CONSTRUCTED)
+def test_a_loaded_model_is_the_same_bit_for_bit(name, corpus, tmp_path):
+    model = FAMILY[name](corpus)
+    model.save(tmp_path / "model.safetensors")
+    loaded = Translator.load(tmp_path / "model.safetensors")
+    assert os.listdir(tmp_path) == ["model.safetensors"]
+    assert loaded.config == model.config
+    assert loaded.source_vocabulary == model.source_vocabulary
+    assert loaded.target_vocabulary == model.target_vocabulary
+    assert torch.equal(losses_of(model, corpus.test), losses_of(loaded, corpus.test))
+
+
+def test_loading_draws_no_weights(corpus, tmp_path, monkeypatch):
+    rnnsearch(corpus, hidden=4, init="paper").save(tmp_path / "model")
+    drawn, normal_ = [], torch.nn.init.normal_
+
+    def seen(tensor, *args, **kwargs):
+        drawn.append(tensor.device.type)
+        return normal_(tensor, *args, **kwargs)
+
+    monkeypatch.setattr(torch.nn.init, "normal_", seen)
+    rnnsearch(corpus, hidden=4, init="paper")
+    assert "cpu" in drawn
+    drawn.clear()
+    Translator.load(tmp_path / "model")
+    assert set(drawn) == {"meta"}
+
+
+def test_seeding_leaves_the_generators_of_gpus_alone(monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", asked.append)
+    torch.manual_seed(0)
+    assert asked == [0]  # so torch.manual_seed would be seen
+    before = torch.get_rng_state()
+    with seeded(1):
+        first = torch.rand(3)
+    with seeded(1):
+        assert torch.rand(3).equal(first)
+    assert torch.get_rng_state().equal(before)
+    assert asked == [0]
+
+
+@pytest.mark.parametrize("hidden", [np.int64(4), np.uint8(4)])
+def test_numpys_whole_numbers_are_saved_as_numbers(hidden, corpus, tmp_path):
+    rnnsearch(corpus, hidden=hidden).save(tmp_path / "model")
+    assert Translator.load(tmp_path / "model").config["hidden"] == 4
+
+
+@every_constructor
+def test_a_loaded_model_has_the_saved_weights_whatever_made_them(make, corpus, tmp_path):
+    """Not those of its seed or its initialisation, and in the precision that they had."""
+    model = make(corpus, hidden=4, init="paper").double()
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights += 1 / 3
+    model.save(tmp_path / "model")
+    loaded = Translator.load(tmp_path / "model").state_dict()
+    for name, weights in model.state_dict().items():
+        assert torch.equal(loaded[name], weights), name
+
+
+def test_a_model_put_together_by_hand_is_not_saved_only_to_be_lost(corpus, tmp_path):
+    """No constructor could make it again, so ``save`` says so, not ``load``."""
+    with pytest.raises(ValueError, match="put together by hand"):
+        bahdanau(corpus, "dot", "global").save(tmp_path / "model")
+    assert os.listdir(tmp_path) == []
+
+
+def test_two_saves_of_one_model_are_the_same_bytes(corpus, tmp_path):
+    model = rnnsearch(corpus, hidden=4)
+    model.save(tmp_path / "one")
+    Translator.load(tmp_path / "one").save(tmp_path / "other")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+class Bomb:
+    def __reduce__(self):
+        return print, ("a checkpoint ran code",)
+
+
+def damaged_files(corpus, tmp_path):
+    model = rnnsearch(corpus, hidden=3)
+    whole = tmp_path / "whole"
+    model.save(whole)
+    data = whole.read_bytes()
+    (tmp_path / "truncated").write_bytes(data[: len(data) // 2])
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "pickle").write_bytes(pickle.dumps(Bomb()))
+    save_file({"x": torch.zeros(2)}, tmp_path / "foreign")
+    other = made_up_corpus(train=3, seed=9)
+    assert len(other.source_vocabulary) != len(corpus.source_vocabulary)
+    model.config["hidden"] = 5
+    model.save(tmp_path / "other-size")
+    model.config["model"] = "unheard-of"
+    model.save(tmp_path / "other-model")
+    model.config["model"] = "luong"
+    model.save(tmp_path / "other-constructor")
+    model.config |= {"model": "rnnsearch", "hidden": 3}
+    other_window = luong(corpus, hidden=3)
+    other_window.config["window"] = "local-p"
+    other_window.save(tmp_path / "other-window")
+    model.source_vocabulary = other.source_vocabulary
+    model.save(tmp_path / "other-vocabulary")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "truncated",
+        "empty",
+        "pickle",
+        "foreign",
+        "other-size",
+        "other-model",
+        "other-constructor",
+        "other-window",
+        "other-vocabulary",
+    ],
+)
+def test_a_damaged_or_foreign_file_is_refused_by_name(corpus, tmp_path, name, capsys):
+    damaged_files(corpus, tmp_path)
+    with pytest.raises(ValueError, match=str(tmp_path / name)):
+        Translator.load(tmp_path / name)
+    assert "ran code" not in capsys.readouterr().out
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        Translator.load(tmp_path / "nowhere")
+
+
+def test_the_metadata_is_json(corpus, tmp_path):
+    from safetensors import safe_open
+
+    rnnsearch(corpus, hidden=3).save(tmp_path / "model")
+    with safe_open(tmp_path / "model", framework="pt") as file:
+        metadata = file.metadata()
+    assert json.loads(metadata["config"])["model"] == "rnnsearch"
+    assert json.loads(metadata["source_vocabulary"])["language"] == "de"

@@ -1,0 +1,110 @@
+"""plots.py: the right numbers in the right places, with words to read them by."""
+
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("agg")
+import matplotlib.pyplot as plt
+
+from attnmt.metrics import Bleu, Bucket
+from attnmt.training import Epoch, History
+from attnmt_book import plots
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def history(*perplexities):
+    epochs = [Epoch(n, p + 1, p, 0.1, 1, 1, 1, 1) for n, p in enumerate(perplexities, start=1)]
+    return History(epochs)
+
+
+def bucket(shortest, longest, score, spread=None):
+    low, high = (None, None) if spread is None else (score - spread, score + spread)
+    return Bucket(shortest, longest, Bleu(score, "", (), 1, 7, low, high))
+
+
+def test_learning_curves_show_validation_solid_and_training_dashed():
+    ax = plots.learning_curves({"RNNsearch": history(30, 12, 9)})
+    valid, train = ax.get_lines()
+    assert valid.get_xydata().tolist() == [[1, 30], [2, 12], [3, 9]]
+    assert train.get_xydata().tolist() == [[1, 31], [2, 13], [3, 10]]
+    assert (valid.get_linestyle(), train.get_linestyle()) == ("-", "--")
+    assert valid.get_color() == train.get_color()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == (
+        ["RNNsearch, validation", "RNNsearch, train"]
+    )
+    assert ax.get_xlabel() == "epoch"
+    assert "perplexity per target token" in ax.get_ylabel()
+
+
+def test_bleu_by_length_is_drawn_in_the_middle_of_each_bucket_with_its_interval():
+    ax = plots.bleu_by_length({"a": [bucket(1, 5, 60, 3), bucket(6, 10, 40)]}, longest_trained=8)
+    (line, _, (bars,)) = ax.containers[0]
+    assert line.get_xydata().tolist() == [[3, 60], [8, 40]]
+    assert bars.get_segments()[0].tolist() == [[3, 57], [3, 63]]
+    assert bars.get_segments()[1].tolist() == [[8, 40], [8, 40]]
+    shown = [text.get_text() for text in ax.texts]
+    assert shown.count("7") == 2
+    assert any("training sentence" in text for text in shown)
+    assert ax.get_ylim()[0] == 0
+
+
+def test_a_bucket_of_a_handful_of_sentences_is_not_drawn():
+    lone = Bucket(11, 15, Bleu(99, "", (), 1, 4))
+    ax = plots.bleu_by_length({"a": [bucket(1, 5, 60), lone]})
+    assert len(ax.containers[0][0].get_xydata()) == 1
+    assert [text.get_text() for text in ax.texts] == ["7"]
+
+
+def test_alignment_has_source_words_across_and_target_words_down():
+    weights = np.array([[0.9, 0.1, 0.0], [0.0, 0.2, 0.8]])
+    ax = plots.alignment(["der", "Hund", "schläft"], ["the", "dog"], weights, gold={(2, 1)})
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["der", "Hund", "schläft"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["the", "dog"]
+    np.testing.assert_allclose(ax.collections[0].get_array().reshape(2, 3), weights)
+    top, bottom = ax.get_ylim()
+    assert top > bottom  # the first target word is at the top
+    (frame,) = ax.patches
+    x, y = frame.get_xy()
+    assert (int(x), int(y)) == (2, 1)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("source words", "target words")
+
+
+def test_a_cell_of_an_alignment_tells_its_words_and_weight():
+    """In a figure of several, in order; and in SVG that a parser takes, whatever the words are."""
+    figure, axes = plt.subplots(1, 3)
+    plots.alignment(["der", "<unk>"], ["the", "R&D"], [[0.9, 0.1], [0.25, 0.75]], {(0, 0)}, axes[2])
+    axes[1].plot([1, 2])
+    plots.alignment(["a", "b", "c"], ["{x}"], [[0.5, 0.0, 0.5]], ax=axes[0])
+    svg = ElementTree.fromstring(figure._repr_svg_())
+    titles = [title.text for title in svg.iter("{http://www.w3.org/2000/svg}title")]
+    first = ["a → {x}: 0.50", "b → {x}: 0.00", "c → {x}: 0.50"]
+    last = ["der → the: 0.90", "<unk> → the: 0.10", "der → R&D: 0.25", "<unk> → R&D: 0.75"]
+    assert titles == [*first, *last]
+    assert not hasattr(plots.learning_curves({"a": history(2)}).figure, "_repr_svg_")
+
+
+def test_an_alignment_of_twenty_words_by_twenty_stays_small():
+    words = [f"word{n}" for n in range(20)]
+    ax = plots.alignment(words, words, np.eye(20))
+    assert len(ax.figure._repr_svg_()) < 75_000
+
+
+def test_alignment_of_the_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match=r"\(3, 2\); these words need \(2, 3\)"):
+        plots.alignment(["a", "b", "c"], ["x", "y"], np.zeros((3, 2)))
+
+
+def test_figures_can_be_drawn_into_axes_that_are_there():
+    figure, axes = plt.subplots(1, 3)
+    assert plots.learning_curves({"a": history(2)}, axes[0]) is axes[0]
+    assert plots.bleu_by_length({"a": [bucket(1, 5, 1)]}, axes[1]) is axes[1]
+    assert plots.alignment(["a"], ["b"], [[1.0]], ax=axes[2]) is axes[2]
+    figure.canvas.draw()

@@ -1,0 +1,277 @@
+"""runs.py: a recorded run is one file that says everything, and nothing half-written is read."""
+
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU
+
+from attnmt import Recipe, Translator, bleu, greedy, perplexity, rnnsearch, training
+from attnmt.metrics import texts
+from attnmt.model import sutskever
+from attnmt.training import BAHDANAU, RECIPES
+from attnmt_book import runs
+from attnmt_book.runs import load_run, load_statistics, load_translations, record, save_run
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return rnnsearch(corpus, hidden=8)
+
+
+@pytest.fixture(scope="module")
+def recorded(model, corpus):
+    samples = ["w1 w2 w3", "w4"]
+    recipe = Recipe(epochs=2, batch_size=16)
+    return record("tiny-made-0", model, corpus, recipe, 0, samples=samples, curve=2, progress=False)
+
+
+@pytest.fixture(scope="module")
+def run(recorded):
+    return recorded[0]
+
+
+@pytest.fixture(scope="module")
+def sentences(recorded):
+    return recorded[1]
+
+
+def test_a_run_says_what_was_measured(run, model, corpus):
+    found = greedy(model, [pair.source for pair in corpus.test])
+    references = [pair.target_text for pair in corpus.test]
+    assert run.bleu.score == bleu(texts(model, found), references, lowercase=True).score
+    assert run.test_perplexity == pytest.approx(perplexity(model, corpus.test))
+    assert sum(bucket.bleu.sentences for bucket in run.by_length) == len(corpus.test)
+    assert 0 <= run.aer <= 1
+    assert run.corpus["fingerprint"] == corpus.fingerprint
+    assert run.model == model.config
+    assert len(run.history.epochs) == 2
+    assert run.parameters == sum(weights.numel() for weights in model.parameters())
+    assert set(run.versions) == {"python", "torch"}
+
+
+def test_samples_have_a_weight_for_each_word_on_each_source_word(run):
+    assert [sample.source for sample in run.samples] == [["w1", "w2", "w3"], ["w4"]]
+    for sample in run.samples:
+        assert len(sample.alignment) == len(sample.words)
+        for row in sample.alignment:
+            assert len(row) == len(sample.source)
+            assert sum(row) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_scores_follow_from_what_is_kept_of_each_sentence(run, sentences, corpus):
+    kept = sentences.statistics
+    assert all(len(rows) == len(corpus.test) for rows in kept.values())
+    ours, theirs, *counts = kept["test_bleu"].sum(axis=0).tolist()
+    assert BLEU.compute_bleu(counts[:4], counts[4:], ours, theirs, "exp").score == pytest.approx(
+        run.bleu.score
+    )
+    total, tokens = kept["test_losses"].sum(axis=0)
+    assert np.exp(total / tokens) == pytest.approx(run.test_perplexity)
+    sure, possible, predicted, known = kept["test_aer"].sum(axis=0)
+    assert 1 - (sure + possible) / (predicted + known) == pytest.approx(run.aer)
+    assert kept["test_length"].tolist() == [len(pair.source) for pair in corpus.test]
+
+
+def test_the_curve_counts_updates_over_all_epochs(run, corpus):
+    an_epoch = -(-len(corpus.train) // 16)
+    assert [point.updates for point in run.history.curve] == list(range(2, 2 * an_epoch + 1, 2))
+    if an_epoch % 2 == 0:
+        assert run.history.curve[-1].valid_perplexity == run.history.epochs[-1].valid_perplexity
+
+
+def test_translations_are_kept_of_a_text_of_our_own_only(model, corpus, sentences):
+    assert sentences.translations == {}  # this corpus is not the grammar's
+    own = replace(corpus, name="grammar-xx")
+    found = record("own-made-0", model, own, Recipe(epochs=1), progress=False)[1]
+    assert len(found.translations["test"]) == len(corpus.test)
+
+
+def test_what_is_kept_of_sentences_is_what_is_loaded(run, sentences, tmp_path):
+    ours = replace(sentences, translations={"test": ["a b", ""], "long": ["ä <unk>"]})
+    save_run(run, ours, tmp_path)
+    assert load_translations(run.name, tmp_path) == ours.translations
+    loaded = load_statistics(run.name, tmp_path)
+    assert loaded.keys() == sentences.statistics.keys()
+    for name, rows in loaded.items():
+        assert np.array_equal(rows, sentences.statistics[name])
+    first = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
+    save_run(run, ours, tmp_path)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*.*")} == first
+
+
+@pytest.mark.parametrize("load", [load_statistics, load_translations])
+def test_sentences_that_are_damaged_or_not_there_are_named(run, sentences, tmp_path, load):
+    ours = replace(sentences, translations={"test": ["a b"] * 99})
+    with pytest.raises(FileNotFoundError, match="'tiny-made-0' kept no"):
+        load(run.name, tmp_path)
+    save_run(run, ours, tmp_path)
+    for file in tmp_path.glob("*/*"):
+        file.write_bytes(file.read_bytes()[:30])
+    with pytest.raises(ValueError, match=r"is damaged .*attnmt record tiny-made-0"):
+        load(run.name, tmp_path)
+
+
+def test_what_was_stored_is_what_is_loaded(run, tmp_path):
+    path = save_run(run, folder=tmp_path)
+    assert os.listdir(tmp_path) == ["tiny-made-0.json"]
+    assert load_run("tiny-made-0", tmp_path) == run
+    data = json.loads(path.read_text())
+    assert data["command"] == "attnmt record tiny-made-0"
+    assert data["format"] == "attnmt-run-2"
+
+
+def test_a_run_that_is_not_there_is_named_and_those_there_are_listed(run, tmp_path):
+    save_run(run, folder=tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"'other' .*There are: tiny-made-0"):
+        load_run("other", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: text.replace("attnmt-run-2", "something-else"),
+        lambda text: text.replace('"seed":0', '"seed":"zero"'),
+        lambda text: text.replace('"history"', '"story"'),
+        lambda text: "\x80",
+    ],
+)
+def test_a_damaged_or_foreign_file_is_refused_by_name(run, tmp_path, damage):
+    path = save_run(run, folder=tmp_path)
+    path.write_bytes(damage(path.read_text()).encode("latin-1", errors="replace"))
+    with pytest.raises(ValueError, match=rf"{path} is damaged .*attnmt record tiny-made-0"):
+        load_run("tiny-made-0", tmp_path)
+
+
+RECORDED = sorted(path.stem for path in runs.results_folder().glob("*.json"))
+UNDERTRAINED = sorted(path.stem for path in runs.undertrained_folder().glob("*.json"))
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
+    """Its recipe, corpus and model are those that its command would use today."""
+    run, plan = load_run(name), runs.book()
+    system, corpus_name, seed = name.rsplit("-", 2)
+    assert name in runs.names()
+    assert run.name == name
+    assert run.command == f"attnmt record {name}"
+    assert run.format == "attnmt-run-2"
+    settings = dict(plan["systems"][system])
+    own = RECIPES.get(settings.pop("recipe", None))
+    assert run.recipe == (own or Recipe(**plan["corpora"][corpus_name]["recipe"]))
+    assert run.seed == run.model["seed"] == int(seed)
+    assert settings.items() <= run.model.items()
+    assert len(run.history.epochs) == run.recipe.epochs
+    assert len(run.samples) == len(plan["corpora"][corpus_name]["samples"])
+    assert "case:lc" in run.bleu.signature
+    assert run.corpus["train"] == plan["corpora"][corpus_name]["train"]
+    kept = load_statistics(name)
+    assert len(kept["test_bleu"]) == run.corpus["test"]
+    assert runs.perplexity_of(kept["test_losses"]) == pytest.approx(run.test_perplexity, rel=1e-4)
+    if corpus_name == "grammar":
+        assert {part: len(some) for part, some in load_translations(name).items()} == {
+            part: len(kept[f"{part}_bleu"]) for part in runs.PARTS
+        }
+
+
+def test_the_runs_of_a_corpus_learned_from_the_same_pairs():
+    for edition in (runs.results_folder(), runs.undertrained_folder()):
+        for corpus_name in runs.CORPORA:
+            found = [load_run(p.stem, edition) for p in edition.glob(f"*-{corpus_name}-*.json")]
+            assert len({run.corpus["fingerprint"] for run in found}) <= 1
+
+
+def test_the_earlier_edition_is_there_to_read():
+    assert len(UNDERTRAINED) == 84
+    for name in UNDERTRAINED:
+        assert load_run(name, runs.undertrained_folder()).format == "attnmt-run-1"
+
+
+def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
+    """From its name alone: the model and its arguments, the seed, the recipe, the samples."""
+    of_corpus = {"recipe": {"epochs": 1, "batch_size": 9}, "samples": ["w1"]}
+    plan = {
+        "tiers": [{"name": "A", "corpus": "made", "seeds": [0, 4], "systems": ["odd-one"]}],
+        "systems": {"odd-one": {"model": "luong", "score": "general", "hidden": 6}},
+        "corpora": {"made": {"train": len(corpus.train), "curve": 3, **of_corpus}},
+    }
+    monkeypatch.setattr(runs, "book", lambda: plan)
+    monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
+    monkeypatch.setattr(training, "best_device", lambda: "cpu")  # where the saved one is measured
+    run, _ = runs.make("odd-one-made-4", work=tmp_path, progress=False)
+    assert os.listdir(tmp_path) == ["odd-one-made-4.safetensors"]  # no checkpoint is left
+    assert runs.names() == ["odd-one-made-0", "odd-one-made-4"]
+    assert (run.model["model"], run.model["score"], run.model["hidden"]) == ("luong", "general", 6)
+    assert run.seed == run.model["seed"] == 4
+    assert run.recipe == Recipe(epochs=1, batch_size=9)
+    assert [sample.source for sample in run.samples] == [["w1"]]
+    saved = Translator.load(tmp_path / "odd-one-made-4.safetensors")
+    assert perplexity(saved, corpus.test) == pytest.approx(run.test_perplexity)
+    with pytest.raises(
+        ValueError, match=r"name must be one of odd-one-made-0, odd.*not 'other-made-0'"
+    ):
+        runs.make("other-made-0")
+
+
+def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch):
+    of_corpus = {"train": len(corpus.train), "recipe": {"epochs": 2}, "samples": [], "curve": 2}
+    plan = {
+        "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
+        "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
+        "corpora": {"made": of_corpus},
+    }
+    monkeypatch.setattr(runs, "book", lambda: plan)
+    monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
+    at_once, _ = runs.make("tiny-made-0", progress=False)
+    end = training.Training.end_epoch
+
+    def killed(self, *args):
+        if self.epoch == 2:
+            raise MemoryError
+        return end(self, *args)
+
+    monkeypatch.setattr(training.Training, "end_epoch", killed)
+    with pytest.raises(MemoryError):
+        runs.make("tiny-made-0", tmp_path, progress=False)
+    monkeypatch.setattr(training.Training, "end_epoch", end)
+    resumed, _ = runs.make("tiny-made-0", tmp_path, progress=False)
+    assert resumed.bleu == at_once.bleu
+    assert resumed.test_perplexity == at_once.test_perplexity
+
+
+def test_runs_come_seed_by_seed_and_a_system_may_have_a_recipe_of_its_own(corpus, monkeypatch):
+    of_corpus = {"train": 1, "recipe": {"epochs": 1}, "samples": [], "curve": 9}
+    special = {"model": "rnnsearch", "hidden": 6, "recipe": "bahdanau"}
+    plan = {
+        "tiers": [
+            {"name": "A", "corpus": "made", "seeds": [0, 1], "systems": ["special", "plain"]},
+            {"name": "B", "corpus": "other", "seeds": [0], "systems": ["plain"]},
+        ],
+        "systems": {"plain": {"model": "rnnsearch", "hidden": 6}, "special": special},
+        "corpora": {"made": of_corpus, "other": of_corpus},
+    }
+    monkeypatch.setattr(runs, "book", lambda: plan)
+    monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
+    first = ["special-made-0", "plain-made-0", "special-made-1", "plain-made-1"]
+    assert runs.names("A") == first
+    assert runs.names() == [*first, "plain-other-0"]
+    with pytest.raises(ValueError, match="tier must be one of A, B, not 'Z'"):
+        runs.names("Z")
+    run, _ = runs.make("special-made-0", progress=False)
+    assert run.recipe == BAHDANAU
+    assert "recipe" not in run.model
+    assert "recipe" in special  # the plan itself is not changed
+
+
+def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
+    model = sutskever(corpus, hidden=6)
+    recipe = Recipe(epochs=1)
+    run, sentences = record("x", model, corpus, recipe, samples=["w1 w2"], progress=False)
+    assert run.aer is None
+    assert "test_aer" not in sentences.statistics
+    assert run.samples[0].alignment is None

@@ -1,0 +1,157 @@
+"""The book as it is stored."""
+
+import contextlib
+import gzip
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from press.contents import ROOT, chapters
+from press.outputs import output_texts
+from press.stamps import stale
+
+BOOK = chapters()
+each_chapter = pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
+each_notebook = pytest.mark.parametrize(
+    "path", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda path: path.stem
+)
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(path: Path) -> list[nbformat.NotebookNode]:
+    return [cell for cell in read(path).cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def is_marked(cell: nbformat.NotebookNode) -> bool:
+    tags = cell.metadata.get("tags", [])
+    return "nbval-check-output" in tags or "NBVAL_CHECK_OUTPUT" in cell.source
+
+
+# --- what is stored
+
+
+def test_the_book_has_chapters():
+    assert BOOK
+
+
+@each_notebook
+def test_notebook_is_valid_and_small(path):
+    nbformat.validate(read(path))
+    assert path.stat().st_size < 1_000_000
+    assert path in BOOK, f"{path.name} is not in _toc.yml"
+
+
+@each_chapter
+def test_notebook_was_run_from_top_to_bottom(path):
+    counts = [cell.execution_count for cell in code_cells(path)]
+    assert counts == list(range(1, len(counts) + 1))
+    kinds = [output.output_type for cell in code_cells(path) for output in cell.outputs]
+    assert "error" not in kinds
+
+
+@each_chapter
+def test_outputs_are_those_of_the_code(path):
+    assert stale(path) is None
+
+
+@each_chapter
+def test_outputs_name_no_folder_of_a_machine(path):
+    places = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users)/|\b[A-Z]:\\(Users|\w+\\)")
+    for cell in code_cells(path):
+        for text in output_texts(cell):
+            assert not places.search(text), text[:500]
+
+
+@each_chapter
+def test_marked_cells_compare_something(path):
+    """nbval compares nothing, and passes, where a marked cell has no count or no output."""
+    marked = [cell for cell in code_cells(path) if is_marked(cell)]
+    assert len(marked) >= 5
+    for cell in marked:
+        assert cell.execution_count is not None
+        assert cell.outputs, cell.source
+
+
+@each_chapter
+def test_pictures_have_a_text_alternative(path):
+    for cell in code_cells(path):
+        kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
+        if kinds & {"image/png", "image/jpeg", "image/svg+xml"}:
+            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+            assert len(alt) > 15, f"no mystnb.image.alt in the metadata of:\n{cell.source}"
+        for text in output_texts(cell):
+            for tag in re.findall(r"<img\b[^>]*>", text):
+                assert re.search(r'\balt="[^"]+"', tag), cell.source
+            if "<svg" in text:
+                assert "<title" in text or "aria-label=" in text, cell.source
+
+
+# --- Multi30k's sentences stay out
+
+
+def repository_files() -> list[Path]:
+    """The files that git tracks or would; without git, those of the folders that hold text."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+        return [ROOT / name for name in names.splitlines() if (ROOT / name).is_file()]
+    folders = ("book", "src", "tests", "results", "press", "studies")
+    return [path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()]
+
+
+def strings(node: object) -> list[str]:
+    """All strings in a JSON value, so that escapes and line breaks cannot hide a sentence."""
+    if isinstance(node, str):
+        return [node]
+    if isinstance(node, dict):
+        node = list(node.values())
+    return [text for item in node for text in strings(item)] if isinstance(node, list) else []
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def occurs(text: str, sentences: dict[tuple[str, ...], list[list[str]]], first: int) -> list[str]:
+    """The sentences whose words stand in the text one after the other, whatever is between them."""
+    found, stream = [], words(text)
+    for start in range(len(stream) - first + 1):
+        for sentence in sentences.get(tuple(stream[start : start + first]), ()):
+            if stream[start : start + len(sentence)] == sentence:
+                found.append(" ".join(sentence))
+    return found
+
+
+def test_occurrences_are_found():
+    sentences = {("a", "b"): [["a", "b", "c"]]}
+    assert occurs("x\nA b, \n['c']", sentences, first=2) == ["a b c"]
+    assert occurs("a b d", sentences, first=2) == []
+
+
+def test_nothing_stored_holds_a_sentence_of_multi30k():
+    folder = Path(os.environ.get("ATTNMT_DATA", "~/.cache/attnmt")).expanduser() / "multi30k"
+    files = sorted(folder.glob("*.gz"))
+    if not files:
+        pytest.skip("Multi30k is not on this machine")
+    sentences: dict[tuple[str, ...], list[list[str]]] = {}
+    for path in files:
+        for line in gzip.decompress(path.read_bytes()).decode("utf8").splitlines():
+            if len(sentence := words(line)) >= 6:
+                sentences.setdefault(tuple(sentence[:6]), []).append(sentence)
+    assert len(sentences) > 1_000
+    for path in repository_files():
+        try:
+            text = path.read_text(encoding="utf8")
+        except UnicodeDecodeError:
+            continue
+        if path.suffix in {".ipynb", ".json"}:
+            text = "\n".join(strings(json.loads(text)))
+        assert not occurs(text, sentences, first=6), path

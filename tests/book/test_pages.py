@@ -1,0 +1,171 @@
+"""The book's pages beside the chapters: what they quote must be what the code says."""
+
+import ast
+import re
+from pathlib import Path
+
+import nbformat.v4 as nb
+import pytest
+from mdit_py_plugins.anchors.index import slugify
+
+import attnmt
+from attnmt_book.notebook import Claims
+from press import cover
+from press.contents import ROOT
+from press.extensions import book_lists
+
+BOOK = ROOT / "book"
+
+
+def page(name: str) -> str:
+    return (BOOK / f"{name}.md").read_text(encoding="utf8")
+
+
+# --- troubleshooting
+
+
+def literals(source: str) -> str:
+    """All texts in a Python source, adjacent ones joined, with … for what an f-string fills in."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
+            found.append("".join(parts))
+    return "\n".join(found)
+
+
+def test_literals_are_joined():
+    assert literals('f"a {b}" "c"').split("\n")[0] == "a …c"
+    assert "ab" in literals('x = ("a"\n    "b")')
+
+
+@pytest.fixture(scope="module")
+def said() -> str:
+    """Everything that our code, the tests' skips and the Makefile can say."""
+    folders = (ROOT / "src", ROOT / "press", ROOT / "studies")
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    files.append(ROOT / "tests" / "conftest.py")
+    texts = [literals(path.read_text(encoding="utf8")) for path in files]
+    return "\n".join([*texts, (ROOT / "Makefile").read_text(encoding="utf8")])
+
+
+def quoted(text: str) -> list[str]:
+    return re.findall(r"^```text\n(.+?)\n```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def unsaid(message: str, said: str) -> list[str]:
+    """The parts of a message, between its dots, that nothing says."""
+    parts = [part.strip(" .,:()") for part in message.split("...")]
+    return [part for part in parts if part and part not in said]
+
+
+def test_what_is_not_said_is_noticed():
+    assert unsaid("... is damaged, or not a cat", "… is damaged, or not …") != []
+    assert unsaid("... is damaged ... (...)", "… is damaged, or not …") == []
+
+
+@pytest.mark.parametrize("message", quoted(page("troubleshooting")))
+def test_troubleshooting_quotes_real_messages(message, said):
+    assert unsaid(message, said) == []
+
+
+def test_troubleshooting_quotes_something():
+    assert len(quoted(page("troubleshooting"))) > 20
+
+
+# --- the page for lecturers
+
+
+def minutes(text: str) -> dict[str, int]:
+    """The minutes in the table of each lecture and lab."""
+    sections = re.findall(r"^### (L\w+ \d).*?\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    number = re.compile(r"^\| (\d+) \|", re.MULTILINE)
+    return {name: sum(map(int, number.findall(section))) for name, section in sections}
+
+
+def test_every_lecture_and_lab_fills_ninety_minutes():
+    assert minutes("### Lab 1: x\n| 10 | a |\n| 5 | b |\n## End\n| 7 | c |") == {"Lab 1": 15}
+    units = ("Lecture 1", "Lab 1", "Lecture 2", "Lab 2", "Lecture 3")
+    assert minutes(page("for_lecturers")) == dict.fromkeys(units, 90)
+
+
+def sections_that_show(notebook) -> set[str]:
+    """The anchors of the sections in which a cell has an output."""
+    found, above = set(), []  # the headings over a cell, each within the one before it
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.outputs:
+            found |= {slugify(title) for _, title in above}
+        if cell.cell_type == "markdown":
+            for marks, title in re.findall("^(#+) (.+)", cell.source, re.MULTILINE):
+                above = [(m, t) for m, t in above if len(m) < len(marks)] + [(marks, title)]
+    return found
+
+
+def test_sections_that_show_something_are_found():
+    shown = nb.new_code_cell(outputs=[nb.new_output("stream", text="1")])
+    texts = ["# A\n\n## B", "### C d", shown, "## E", nb.new_code_cell()]
+    cells = [nb.new_markdown_cell(c) if isinstance(c, str) else c for c in texts]
+    assert sections_that_show(nb.new_notebook(cells=cells)) == {"a", "b", "c-d"}
+
+
+def test_a_cell_dispels_each_misconception():
+    table = page("for_lecturers").partition("## Common misconceptions")[2].partition("\n(")[0]
+    rows = [line.split(" | ")[1] for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for row in rows:
+        links = re.findall(r"\]\((\w+\.ipynb)#([^)]+)\)", row)
+        assert links, row
+        for name, anchor in links:
+            chapter = nb.reads((BOOK / name).read_text(encoding="utf8"))
+            assert anchor in sections_that_show(chapter), (name, anchor)
+
+
+# --- the package, the glossary, the cover
+
+
+def test_every_public_name_is_on_the_package_page():
+    names = {name for name in vars(attnmt) if not name.startswith("_")}
+    modules = {path.stem for path in Path(attnmt.__file__).parent.glob("*.py")}
+    overview = page("api").partition("\n## ")[0].partition("In the shapes")[0]
+    listed = set(re.findall(r"`(?:~attnmt\.\w+\.)?(\w+)`", overview)) - {"attnmt"}
+    assert listed == names - modules
+
+
+def test_every_module_is_on_the_package_page():
+    folders = (ROOT / "src" / "attnmt", ROOT / "src" / "attnmt_book")
+    modules = {f"{path.parent.name}.{path.stem}" for f in folders for path in f.glob("*.py")}
+    modules -= {"attnmt.files", "attnmt.checks"}  # not for readers
+    modules -= {f"{folder.name}.__init__" for folder in folders}
+    assert set(re.findall(r"automodule:: (attnmt\w*\.\w+)", page("api"))) == modules
+
+
+def test_the_cover_shows_the_recorded_run(tmp_path):
+    """Its title and description; the outlines may differ with Matplotlib's version."""
+    stored = cover.COVER.read_text(encoding="utf8")
+    drawn = cover.draw(tmp_path / "cover.svg").read_text(encoding="utf8")
+    described = re.compile("<dc:(title|description)>(.*?)</dc:")
+    assert described.findall(stored) == described.findall(drawn) != []
+    assert " ".join(cover.sample().words[:-1]) in page("index")
+
+
+# --- all claims
+
+
+def test_claims_are_read_as_they_were_written():
+    """What the class writes into a notebook is what the page collects from it, pipes and all."""
+    written = Claims()
+    written.add("It holds.", "Table 1", "BLEU 1.0 | 2.0", holds=True)
+    written.add("It does not.", "this book", "a|b", holds=False)
+    markdown = {"text/markdown": written.table().data}
+    shown = nb.new_code_cell(outputs=[nb.new_output("execute_result", markdown)])
+    other = nb.new_output("execute_result", {"text/markdown": "| a | b |\n|---|---|\n| 1 | 2 |"})
+    book = nb.new_notebook(cells=[nb.new_code_cell(outputs=[other]), shown])
+    expected = [[cell.replace("|", "\\|") for cell in row] for row in written.rows]
+    assert book_lists.claims(book) == expected
+
+
+def test_every_chapter_makes_claims():
+    for path in sorted(BOOK.glob("0*.ipynb")):
+        assert book_lists.claims(nb.reads(path.read_text(encoding="utf8"))), path.name

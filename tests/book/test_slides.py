@@ -1,0 +1,231 @@
+"""The slides in a real browser that reaches nothing but this machine: `make browser`.
+
+They are those of the strict build. The unit tests of the tool are in `test_slides_tool.py`.
+"""
+
+import html
+import re
+from itertools import pairwise
+
+import nbformat
+import pytest
+from conftest import SITE, go
+
+from press.contents import ROOT, chapters
+
+pytestmark = pytest.mark.browser
+
+NAMES = [path.stem for path in chapters()]
+SCREEN = {"width": 1280, "height": 720}
+TEXT, CODE = 24, 18  # pixels, the least
+
+# Of the slide on the screen: every line of text with its place, its size, and whether it is code;
+# the places of everything else that is seen; and the pictures.
+SEEN = """() => {
+    const slide = Reveal.getCurrentSlide();
+    const place = (box) => [box.x, box.y, box.right, box.bottom];
+    const walker = document.createTreeWalker(slide, NodeFilter.SHOW_TEXT);
+    const lines = [];
+    for (let node; (node = walker.nextNode()); ) {
+        const parent = node.parentElement;
+        if (!node.data.trim() || parent.closest("aside, mjx-container, svg")) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        const size = parseFloat(getComputedStyle(parent).fontSize);
+        for (const box of range.getClientRects())
+            lines.push([node.data.trim().slice(0, 40), place(box), size, !!parent.closest("code")]);
+    }
+    const boxes = (selector) => [...slide.querySelectorAll(selector)]
+        .filter((part) => !part.closest("aside"))
+        .map((part) => [part.className + "", place(part.getBoundingClientRect())]);
+    const pictures = [...slide.querySelectorAll(".picture img, .picture svg")].map((picture) => [
+        picture.getBoundingClientRect().height,
+        picture.naturalWidth ?? picture.viewBox.baseVal.width,
+        picture.alt ?? picture.getAttribute("aria-label") ?? "",
+    ]);
+    return {
+        lines, pictures,
+        all: boxes(".item, header, img, svg, td, mjx-math, .back, .signature"),
+        items: boxes(":scope > .item"),
+        column: boxes(":scope > .item, :scope > header, :scope > .back, :scope > .signature"),
+        equations: boxes(".equation mjx-math, .equation .number"),
+    };
+}"""
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def deck(request, browser, address):
+    """A deck on the screen; its complaints and requests are noted on it."""
+    page = browser.new_page(viewport=SCREEN)
+    page.name, page.complaints, page.requests = request.param, [], []
+    page.on("console", lambda said: said.type == "error" and page.complaints.append(said.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("request", lambda asked: page.requests.append(asked.url))
+    page.on("response", lambda got: got.status >= 400 and page.complaints.append(got.url))
+    go(page, f"{address}slides/{request.param}.html")
+    page.wait_for_selector("body.ready")
+    page.slides = {}
+    for number in range(page.evaluate("Reveal.getTotalSlides()")):
+        page.evaluate("number => Reveal.slide(number, 0, 99)", number)
+        page.slides[number + 1] = page.evaluate(SEEN)
+    yield page
+    page.close()
+
+
+def test_a_deck_loads_without_complaint(deck):
+    assert deck.complaints == []
+
+
+def test_no_request_leaves_the_machine(deck, address):
+    assert [url for url in deck.requests if not url.startswith((address, "data:"))] == []
+
+
+@pytest.mark.parametrize("key", ["ArrowRight", "Space"])
+def test_a_key_leads_through_all_slides(deck, key):
+    deck.evaluate("Reveal.slide(0, 0, -1)")
+    seen = [0]
+    for _ in range(500):
+        if deck.evaluate("Reveal.isLastSlide() && !Reveal.availableFragments().next"):
+            break
+        deck.keyboard.press(key)
+        now = deck.evaluate("Reveal.getIndices().h")
+        seen += [now] if now != seen[-1] else []
+    assert seen == list(range(deck.evaluate("Reveal.getTotalSlides()")))
+    assert len(seen) > 10
+
+
+def test_math_and_references_are_rendered(deck):
+    notebook = next(path for path in chapters() if path.stem == deck.name)
+    displayed = len(re.findall(r"(?<!\\)\$\$", notebook.read_text(encoding="utf8"))) // 2
+    assert (deck.locator(".equation").count() > 0) == (displayed > 0)
+    assert deck.locator("mjx-merror").count() == 0
+    bare = deck.evaluate(
+        "[...document.querySelectorAll('.equation > div')].filter("
+        "part => !part.querySelector('mjx-container')).length"
+    )
+    assert bare == 0
+    text = deck.evaluate(
+        """() => {
+            const copy = document.querySelector(".slides").cloneNode(true);
+            copy.querySelectorAll("pre, code, mjx-container, svg").forEach(part => part.remove());
+            return copy.textContent;
+        }"""
+    )
+    raw = r"\$|\\\(|\\\[|\\begin|\{[\w:-]+\}|:::|\(\?\)|\*\*|`"
+    assert re.findall(rf".{{0,30}}(?:{raw}).{{0,30}}", text) == []
+
+
+def test_everything_is_on_the_slide(deck):
+    for number, seen in deck.slides.items():
+        for what, (left, top, right, bottom), *_ in seen["lines"] + seen["all"]:
+            inside = left >= 0 and top >= 0 and right <= 1281 and bottom <= 721
+            assert inside, (number, what, left, top, right, bottom)
+
+
+def test_nothing_lies_on_anything_else(deck):
+    for number, seen in deck.slides.items():
+        for (name, above), (_, below) in pairwise(seen["column"]):
+            assert above[3] <= below[1] + 1, (number, name)
+        for (_, left), (name, right) in pairwise(seen["equations"]):
+            assert name != "number" or left[2] <= right[0], (number, "lies on its number")
+
+
+def test_text_is_large_enough_for_the_last_row(deck):
+    for number, seen in deck.slides.items():
+        for what, _, size, code in seen["lines"]:
+            assert size >= (CODE if code else TEXT) - 0.01, (number, what, size)
+
+
+def test_no_slide_is_empty(deck):
+    empty = [number for number, seen in deck.slides.items() if not seen["items"]]
+    assert [number for number in empty if number > 1] == []
+
+
+def test_pictures_are_there_large_and_described(deck):
+    for number, seen in deck.slides.items():
+        for height, width, words in seen["pictures"]:
+            assert (width > 0, len(words) > 20) == (True, True), (number, words)
+            assert height >= 250, (number, height)
+
+
+def test_every_picture_of_the_chapter_is_shown(deck):
+    """In the same order; those of the exercises and their solutions are not."""
+    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    told = page.partition("<article")[2].partition('<section id="exercises">')[0]
+    pictures = re.findall(r'<(?:img|svg)\b[^>]*? (?:alt|aria-label)="([^"]*)"', told)
+    shown = [words for seen in deck.slides.values() for *_, words in seen["pictures"]]
+    assert shown == [html.unescape(words) for words in pictures]
+    assert shown
+
+
+def test_notes_tell_the_minutes(deck):
+    notes = deck.locator("aside.notes").evaluate_all("all => all.map(notes => notes.textContent)")
+    assert len(notes) == deck.evaluate("Reveal.getTotalSlides()")
+    minutes = [float(re.match(r"([\d.]+) min", text)[1]) for text in notes]
+    whole = re.search(r"The whole deck: (\d+) slides, ([\d.]+) min", notes[0])
+    assert (int(whole[1]), float(whole[2])) == (len(notes), sum(minutes))
+    assert deck.evaluate(
+        "[...document.querySelectorAll('section')].map(slide => slide.dataset.timing / 60)"
+    ) == pytest.approx(minutes)
+    silent = [number for number, text in enumerate(notes, 1) if len(text.split()) < 6]
+    assert len(silent) <= len(notes) / 3, silent
+
+
+def test_equations_have_the_numbers_of_the_page(deck):
+    shown = deck.locator(".equation .number").all_text_contents()
+    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    assert shown == re.findall(r'class="eqno">(\([\d.]+\))', page)
+
+
+def test_the_title_says_which_chapter_it_is(deck):
+    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    number = re.search(r'<h1><span class="section-number">(\d+)\. ', page)
+    title = deck.locator("section.level1 .above").all_text_contents()[:1]
+    assert title == ([f"Chapter {number[1]}"] if number else [])
+
+
+def test_scores_have_their_signature(deck):
+    """As the chapter prints them; a chapter that prints none has none."""
+    shown = set(deck.locator(".signature").all_text_contents())
+    notebook = nbformat.read(ROOT / "book" / f"{deck.name}.ipynb", as_version=4)
+    printed = [o.get("text", "") for cell in notebook.cells for o in cell.get("outputs", [])]
+    signatures = {line for text in printed for line in text.splitlines() if "nrefs:" in line}
+    assert shown <= signatures and bool(shown) == bool(signatures)
+
+
+def test_the_page_and_the_slides_lead_to_each_other(deck):
+    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    assert f'href="../slides/{deck.name}.html"' in page
+    back = deck.locator(".back a").get_attribute("href")
+    assert (SITE / "slides" / back).resolve() == SITE / "book" / f"{deck.name}.html"
+
+
+def test_every_slide_can_be_printed(browser, address):
+    page = browser.new_page(viewport=SCREEN)
+    go(page, f"{address}slides/03_learning_to_align.html?print-pdf")
+    page.wait_for_selector("body.ready")
+    page.wait_for_selector(".pdf-page")
+    heights = page.locator(".pdf-page > section").evaluate_all(
+        "all => all.map(s => s.offsetHeight)"
+    )
+    assert heights == [720] * page.locator("section").count()
+    small = page.locator(".picture").evaluate_all(
+        "all => all.filter(p => p.offsetHeight < 250).length"
+    )
+    page.close()
+    assert small == 0
+
+
+def test_the_speaker_view_shows_notes(browser, address):
+    context = browser.new_context(viewport=SCREEN)
+    page = context.new_page()
+    go(page, f"{address}slides/03_learning_to_align.html#/3")
+    page.wait_for_selector("body.ready")
+    with context.expect_page() as opened:
+        page.keyboard.press("s")
+    speaker = opened.value
+    speaker.wait_for_function(
+        "document.querySelector('.speaker-controls-notes').innerText.length > 50"
+    )
+    assert re.search(r"[\d.]+ min", speaker.inner_text(".speaker-controls-notes"))
+    context.close()

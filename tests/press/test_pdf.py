@@ -1,0 +1,328 @@
+"""The PDF of the book: how the pages are joined, and what Chromium made of them."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from bs4 import BeautifulSoup
+from conftest import SITE, missing
+from pypdf import PdfReader, PdfWriter
+
+from press import pdf
+from press.contents import ROOT, listed
+from press.one_page import Entry, Links, Unprintable, anchor, article, headings, join, read
+
+SMALL = 10_000  # bytes of what is drawn on a page that may have its number only
+
+PARTS = [("", ["book/index"]), ("First", ["book/one"]), ("Last", ["book/exercises"])]
+PAGES = {
+    "index": '<section id="a"><h1>Start<a class="headerlink" href="#a">#</a></h1></section>',
+    "one": """<section id="one">
+<h1>One &amp; <em>only</em><a class="headerlink" href="#one">#</a></h1>
+<section id="part"><span id="old"></span><h2>A part<a class="headerlink" href="#part">#</a></h2>
+<p><a href="#part">here</a> <a href="exercises.html#list">there</a>
+<a href="../genindex.html">no</a>
+<a href="https://example.org/a">out</a> <img src="../_images/a.png">
+<svg><g id="g1"></g><use xlink:href="#g1"/><g clip-path="url(#g1)"/></svg>
+<code>id=&quot;x&quot; href=&quot;#y&quot;</code></p>
+<div class="solution dropdown" id="book/one-solution-1"></div></section></section>""",
+    "exercises": """<section id="list"><h1>List<a class="headerlink" href="#list">#</a></h1>
+<a href="one.html#book/one-solution-1">solution</a><script>bad()</script></section>""",
+}
+
+
+@pytest.fixture
+def site(tmp_path) -> Path:
+    """Three pages as a theme writes them."""
+    (tmp_path / "book").mkdir()
+    for name, text in PAGES.items():
+        whole = f'<html><nav>menu</nav><article class="bd-article">{text}</article>foot</html>'
+        (tmp_path / "book" / f"{name}.html").write_text(whole)
+    return tmp_path
+
+
+def joined(site: Path) -> tuple[str, list[Entry]]:
+    soups = {page: read(site, page) for _, pages in PARTS for page in pages}
+    return join(soups, PARTS, site)
+
+
+def test_links_between_pages_become_links_inside(site):
+    body, _ = joined(site)
+    tags = BeautifulSoup(body, "html.parser").find_all(True)
+    links = [tag.get("href", tag.get("xlink:href", "")) for tag in tags]
+    inside = [link.removeprefix("#") for link in links if link.startswith("#")]
+    ids = [tag["id"] for tag in tags if tag.has_attr("id")]
+    assert {"book/one--part", "book/exercises--list", "book/one--book/one-solution-1"} <= set(
+        inside
+    )
+    assert set(inside) <= set(ids)
+    assert len(ids) == len(set(ids))
+
+
+def one_article(site: Path, page: str) -> str:
+    """The article of a page of a book that has no other."""
+    return str(article(read(site, page), page, Links(site, page, [page])))
+
+
+def test_an_article_keeps_what_is_its_own(site):
+    text = one_article(site, "book/one")
+    assert "menu" not in text
+    assert "foot" not in text
+    assert 'href="https://example.org/a"' in text
+    assert "genindex" not in text
+    assert f'src="{(site / "_images/a.png").as_uri()}"' in text
+    assert 'xlink:href="#book/one--g1"' in text
+    assert "url(#book/one--g1)" in text
+    assert '<code>id="x" href="#y"</code>' in text  # words, no attributes
+    assert "bad()" not in one_article(site, "book/exercises")
+
+
+def test_contents_follow_the_parts_and_solutions_the_exercises(site):
+    body, entries = joined(site)
+    assert [(e.level, e.title, e.anchor) for e in entries] == [
+        (0, "First", ""),
+        (1, "One &amp; <em>only</em>", "book/one--one"),
+        (2, "A part", "book/one--part"),
+        (0, "Last", ""),
+        (1, "List", "book/exercises--list"),
+        (1, "Solutions", "solutions"),
+        (2, "One &amp; <em>only</em>", "solutions--book/one"),
+    ]
+    assert 'data-solutions-of="book/one"' in body
+    assert f'<article class="bd-article" id="{anchor("book/one")}">' in body
+
+
+def test_without_solutions_there_is_no_place_for_them(site):
+    """As in the student edition."""
+    page = site / "book" / "one.html"
+    page.write_text(page.read_text().replace('class="solution', 'class="other'))
+    body, entries = joined(site)
+    assert "Solutions" not in body + "".join(entry.title for entry in entries)
+
+
+def test_every_page_of_the_book_is_printed():
+    pages = [page for _, some in listed() for page in some]
+    text = (ROOT / "_toc.yml").read_text(encoding="utf8")
+    assert pages == re.findall(r"(?:root|file): (\S+)", text)
+
+
+def test_bookmarks(tmp_path):
+    writer = PdfWriter()
+    for _ in range(5):
+        writer.add_blank_page(100, 100)
+    writer.write(tmp_path / "a.pdf")
+    entries = [
+        Entry(0, "First"),
+        Entry(1, r"One &amp; <em>only</em> \(x\)", "one"),
+        Entry(2, "A part", "part"),
+        Entry(0, "Last"),
+        Entry(1, "List", "list"),
+    ]
+    pdf.add_outline(tmp_path / "a.pdf", entries, {"one": 2, "part": 3, "list": 5})
+    reader = PdfReader(tmp_path / "a.pdf")
+
+    def tree(items) -> list:
+        return [
+            tree(i) if isinstance(i, list) else (i.title, reader.get_destination_page_number(i) + 1)
+            for i in items
+        ]
+
+    assert tree(reader.outline) == [
+        ("First", 2),
+        [("One & only x", 2), [("A part", 3)]],
+        ("Last", 5),
+        [("List", 5)],
+    ]
+
+
+# --- what is missing is said
+
+
+@pytest.fixture(autouse=True)
+def no_browser_is_named(monkeypatch):
+    monkeypatch.delenv("ATTNMT_CHROMIUM", raising=False)
+
+
+def refusal(monkeypatch, capsys, *arguments: str) -> str:
+    monkeypatch.setattr(sys, "argv", ["pdf.py", *arguments])
+    with pytest.raises(SystemExit):
+        pdf.main()
+    return capsys.readouterr().err
+
+
+def test_missing_pages_are_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(
+        pdf.shutil, "which", lambda name: "/bin/true" if name == "chromium" else None
+    )
+    said = refusal(monkeypatch, capsys, "--site", str(tmp_path))
+    assert "build the pages first (make html)" in said
+
+
+def test_a_missing_browser_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
+    assert "install Chromium" in refusal(monkeypatch, capsys, "--site", str(tmp_path))
+
+
+def test_a_browser_may_be_named(tmp_path, monkeypatch):
+    named = tmp_path / "my browser"
+    monkeypatch.setenv("ATTNMT_CHROMIUM", str(named))
+    with pytest.raises(Unprintable, match=r"none of .*my browser is on this machine"):
+        pdf.chromium()
+    named.touch(mode=0o700)
+    assert pdf.chromium() == str(named)
+
+
+@pytest.mark.browser
+def test_pictures_and_math_that_cannot_be_shown_are_told(tmp_path, monkeypatch, browser):
+    text = """<script>MathJax = {startup: {}}</script> <img src="data:,nothing">
+        <b class="math">\\(x\\)</b> <b class="math"><mjx-container>y</mjx-container></b>"""
+    driver = SimpleNamespace(chromium=SimpleNamespace(launch=lambda **_: browser))
+    monkeypatch.setattr(pdf, "sync_playwright", lambda: nullcontext(driver))
+    monkeypatch.setattr(pdf, "sheet", lambda *_: (text, []))
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: None if name == "fc-list" else name)
+    with pytest.raises(Unprintable, match=r"cannot be shown: data:,nothing, \\\(x\\\)$"):
+        pdf.print_book(tmp_path, tmp_path / "a.pdf")
+
+
+def test_missing_korean_letters_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: "/bin/true")
+    monkeypatch.setattr(pdf.subprocess, "run", lambda *given, **more: type("", (), {"stdout": b""}))
+    with pytest.raises(Unprintable, match="Korean letters"):
+        pdf.print_book(tmp_path, tmp_path / "a.pdf")
+
+
+# --- with the fonts of other machines
+
+LIGATURES = re.compile("[\ufb00-\ufb06]")
+FAMILIES = ("DejaVu Sans", "Liberation Sans", "Noto Sans")
+WORDS = "fixed offer affine fluent office flow"
+
+
+def installed(family: str) -> bool:
+    listed = shutil.which("fc-list") and subprocess.run(["fc-list", family], capture_output=True)
+    return bool(listed and listed.stdout.strip())
+
+
+def print_words(browser, style: str, target: Path) -> str:
+    """A page in bold, in italics, as a list, as code: what can be read in its PDF."""
+    page = browser.new_page()
+    page.set_content(
+        f"<style>{style}</style><h1>{WORDS}</h1><p>{WORDS} <b>{WORDS}</b> <i>{WORDS}</i></p>"
+        f"<ul><li>{WORDS}</li></ul><p><code>{WORDS}</code></p>"
+    )
+    page.pdf(path=target)
+    page.close()
+    return " ".join(PdfReader(target).pages[0].extract_text().split())
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("family", FAMILIES)
+def test_words_can_be_searched_in_every_font(family, browser, tmp_path):
+    if not installed(family):
+        pytest.skip(f"{family} is not installed here")
+    font = f"html {{ font-family: '{family}', sans-serif; }}"
+    text = print_words(browser, font + (ROOT / "book/_style/pdf.css").read_text(), tmp_path / "a")
+    assert text.count(WORDS) == 6
+    plain = print_words(browser, font, tmp_path / "b")
+    assert bool(LIGATURES.search(plain)) == (family != "Liberation Sans")  # or all is in vain
+
+
+# --- the book itself
+
+
+@pytest.fixture(scope="module")
+def printed() -> PdfReader:
+    """The strict build, printed beside it: a browser may be kept from other folders."""
+    if not (SITE / "book").is_dir():
+        missing("there is no built site: run `make strict` first")
+    target = SITE.parent / "pdf" / "book.pdf"
+    # a process of its own: one process cannot drive this browser and that of the other tests
+    command = [sys.executable, "-m", "press.pdf", "--site", SITE, "--into", target]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if "on this machine" in done.stderr:  # no browser, or no font
+        missing(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    return PdfReader(target)
+
+
+def pictures(page) -> int:
+    """How many a page draws, without drawings of lines and their bars of colours."""
+    drawn = page["/Resources"].get("/XObject", {})
+    drawn = [drawn[name] for name in drawn]
+    return sum(one["/Subtype"] == "/Image" and one["/Width"] > 100 for one in drawn)
+
+
+def letters(page) -> float:
+    """The size that most letters of a page have, in points."""
+    sizes = Counter()
+
+    def see(text, place, line, font, size):
+        sizes[round(size * abs(line[3] * place[3]), 1)] += len(text.strip())
+
+    page.extract_text(visitor_text=see)
+    return sizes.most_common(1)[0][0]
+
+
+def has_font(font) -> bool:
+    """Whether a font's outlines are in the file."""
+    font = font.get_object()
+    inner = font.get("/DescendantFonts", [font])[0].get_object()
+    files = {"/FontFile", "/FontFile2", "/FontFile3"}
+    described = inner.get("/FontDescriptor", inner).get_object()
+    return font["/Subtype"] == "/Type3" or bool(files & set(described))
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_printed_book(printed):
+    """One test, since to print takes a while."""
+    pages = printed.pages
+    assert 100 < len(pages) < 700
+    parts = [some for some in printed.outline if isinstance(some, list)]
+    chapters = [mark for some in parts for mark in some if not isinstance(mark, list)]
+    marks = {mark.title: printed.get_destination_page_number(mark) for mark in chapters}  # from 0
+
+    # each page of the book begins where its bookmark says, in the order of the book
+    begins, expected = [], 0
+    for _, names in listed()[1:]:
+        for name in names:
+            page = read(SITE, name)
+            title = BeautifulSoup(headings(page)[0].title, "html.parser").get_text().strip()
+            begins.append(marks[title])
+            assert title in " ".join(pages[begins[-1]].extract_text().split())
+            expected += len(page.select('img[src$=".png"]'))
+    assert begins == sorted(set(begins))
+    assert sum(map(pictures, pages)) == expected > 50
+
+    # nothing is so wide that all was made smaller
+    assert 9.5 < letters(pages[begins[0]]) < 11
+
+    # words are found, whatever fonts this machine has
+    assert LIGATURES.search("\n".join(page.extract_text() for page in pages)) is None
+
+    # the contents name the same pages
+    contents = "\n".join(page.extract_text() for page in pages[1 : begins[0]])
+    for title in ("3. Learning to align", "Glossary", "Solutions"):
+        assert re.search(rf"{re.escape(title)}\s+{marks[title] + 1}\b", contents)
+
+    # Korean can be searched
+    glossary = [page.extract_text() for page in pages[marks["Glossary"] : marks["Troubleshooting"]]]
+    source = (ROOT / "book" / "glossary.md").read_text(encoding="utf8")
+    korean = set(re.findall(r"[가-힣]{2,}", source))
+    assert len(korean) > 20
+    assert {word for word in korean if word not in "".join(glossary)} == set()
+
+    # no page is empty, every font is in the file, no link leads to a file of this machine
+    for number, page in enumerate(pages, 1):
+        small = len(page.get_contents().get_data()) < SMALL
+        assert not small or page.extract_text().strip() != str(number), number
+        assert all(map(has_font, page["/Resources"].get("/Font", {}).values())), number
+        for note in page.get("/Annots", []):
+            address = note.get_object().get("/A", {}).get("/URI", "http")
+            assert address.startswith("http")

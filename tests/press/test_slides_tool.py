@@ -1,0 +1,416 @@
+"""What goes on a slide and what into its notes, without a browser (that is `test_slides.py`)."""
+
+import re
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from press import slides
+from press.contents import ROOT, chapters
+
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+)
+
+
+def md(source, kind=None):
+    return new_markdown_cell(source, metadata={"slideshow": {"slide_type": kind}} if kind else {})
+
+
+def code(source, *outputs, kind=None, **metadata):
+    if kind:
+        metadata["slideshow"] = {"slide_type": kind}
+    return new_code_cell(source, outputs=list(outputs), metadata=metadata)
+
+
+def printed(text):
+    return new_output("stream", name="stdout", text=text)
+
+
+def displayed(**data):
+    return new_output("display_data", {f"{k.replace('_', '/')}": v for k, v in data.items()})
+
+
+@pytest.fixture
+def deck(tmp_path):
+    """A function that makes a deck of cells; a title comes first."""
+
+    def make(*cells) -> slides.Deck:
+        made = slides.Deck(tmp_path / "x.ipynb", slides.Book(ROOT))
+        made.read(new_notebook(cells=[md("# A title\n\nIt begins."), *cells]))
+        return made
+
+    return make
+
+
+def shown(slide) -> str:
+    return "".join(item.html for item in slide.items)
+
+
+def notes(slide) -> str:
+    return "".join(item.notes for item in slide.items)
+
+
+# --- the rule
+
+
+def test_a_heading_opens_a_slide_and_prose_is_said(deck):
+    made = deck(
+        md("## One\n\n**Lead.** More here. And the rest.\n\nOnly said.\n\n## Two\n\n- a\n- b")
+    )
+    first, second = made.slides[1:]
+    assert (first.title, second.title) == ("One", "Two")
+    assert "<strong>Lead.</strong> More here." in shown(first)
+    assert "the rest" not in shown(first) + shown(second) and "Only said" not in shown(first)
+    assert "the rest" in notes(first) and "Only said" in notes(first)
+    assert "<li>a</li><li>b</li>" in shown(second)
+
+
+def test_what_stands_under_a_smaller_heading_names_the_larger(deck):
+    made = deck(md("## One\n\n- a\n\n### Part\n\n- b"))
+    assert [(slide.title, slide.above) for slide in made.slides[1:]] == [
+        ("One", ""),
+        ("Part", "One"),
+    ]
+
+
+def test_a_heading_with_nothing_to_show_is_no_slide(deck):
+    made = deck(
+        md("## One\n\nSaid before.\n\n### Part\n\n- b\n\n## Last\n\nSaid after.\n\n## End\n\n- c")
+    )
+    titles = [slide.title for slide in made.slides[1:]]
+    assert titles == ["Part", "End"]
+    assert "Said before" in notes(made.slides[1]) and "Said after" in notes(made.slides[1])
+
+
+def test_what_is_said_keeps_its_order(deck):
+    made = deck(md("## O\n\n- a\n\n## One\n\nFirst.\n\n### A\n\nSecond.\n\n### B\n\n- b\n\nThird."))
+    assert [slide.title for slide in made.slides[1:]] == ["O", "B"]
+    assert re.findall("First|Second|Third", notes(made.slides[-1])) == ["First", "Second", "Third"]
+
+
+def test_a_notebook_may_be_almost_empty(tmp_path):
+    made = slides.Deck(tmp_path / "x.ipynb", slides.Book(ROOT))
+    made.read(new_notebook(cells=[md("# A title\n"), code("1"), md("## S\n\nWords.")]))
+    assert [slide.title for slide in made.slides] == ["A title"]
+    assert "Words." in notes(made.slides[0])
+
+
+def test_nothing_at_the_end_is_lost(deck):
+    made = deck(md("## One\n\n- a\n\n## End\n\nLast words."))
+    assert "Last words" in notes(made.slides[-1]) and made.slides[-1].title == "One"
+
+
+def test_the_title_slide_has_the_first_sentence_and_no_list(deck):
+    made = deck(md("You will be able to\n\n- do it"))
+    title, goals = made.slides
+    assert "It begins." in shown(title) and "<li>" not in shown(title)
+    assert "You will be able to" in shown(goals) and "<li>do it</li>" in shown(goals)
+
+
+def test_an_equation_has_its_number_and_stands_in_rows(deck):
+    made = deck(md("## E\n\n$$\na = b, \\qquad\nc < d\n$$ (eq-attention)"))
+    number = made.book.equations["eq-attention"]
+    assert f'<span class="number">({number})</span>' in shown(made.slides[-1])
+    assert "\\begin{gathered}a = b \\\\[0.4em] c &lt; d\\end{gathered}" in shown(made.slides[-1])
+
+
+def test_aligned_equations_stay_as_they_are(deck):
+    tex = "\\begin{aligned} a &= b, \\qquad c \\end{aligned}"
+    made = deck(md(f"## E\n\n$$\n{tex}\n$$"))
+    assert tex.replace("&", "&amp;") in shown(made.slides[-1])
+
+
+def test_equations_are_numbered_by_chapter(deck):
+    numbers = deck().book.equations
+    third = [number for number in numbers.values() if number.startswith("3.")]
+    assert third == [f"3.{n}" for n in range(1, len(third) + 1)] and "3.1" in third
+    assert numbers["eq-attention"] in third and len(set(numbers.values())) == len(numbers)
+
+
+SIGNED = "nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:2.6.0"
+
+
+def test_a_score_has_the_signature_that_was_printed_last(deck):
+    table = "## {}\n\n| system | BLEU |\n|---|---|\n| a | 1.0 |"
+    made = deck(
+        md(table.format("Toy")),
+        md("## S\n\n- a"),
+        code("f()", printed(f"BLEU 1\nBLEU 2\n{SIGNED}")),
+        md(table.format("T")),
+        md(table.format("U").replace("BLEU", "AER")),
+    )
+    signatures = {slide.title: slide.signature for slide in made.slides[1:]}
+    assert signatures == {"Toy": "", "S": SIGNED, "T": SIGNED, "U": ""}
+    assert SIGNED not in shown(made.slides[2])  # it is no output to look at, but stands below
+
+
+def test_a_list_that_is_whole_on_the_slide_is_not_repeated_in_the_notes(deck):
+    assert "<li>" not in notes(deck(md("## S\n\n- a\n- b")).slides[-1])
+    long = deck(md("## S\n\n- a\n- " + "One two three four five. " * 9)).slides[-1]
+    assert notes(long).count("One two") == 9 > shown(long).count("One two")
+
+
+def test_words_that_announce_something_stand_before_it(deck):
+    made = deck(md("## S\n\nFirst. It prints this:"), code("f()", printed("one\ntwo\n")))
+    assert re.search(r"It prints this:.*one\ntwo", shown(made.slides[-1]), re.DOTALL)
+    assert "First." not in shown(made.slides[-1])
+
+
+def test_words_that_announce_what_is_not_shown_are_only_said(deck):
+    long = printed("x\n" * 40)
+    made = deck(
+        md("## S\n\n- a\n\nIt prints this:"), code("f()", long), code("g()", printed("1\n2"))
+    )
+    assert "It prints" not in shown(made.slides[-1]) and "It prints" in notes(made.slides[-1])
+
+
+def test_an_output_is_followed_by_what_it_shows(deck):
+    made = deck(md("## S"), code("f()", printed("1\n2")), md("A is a small number. And so on."))
+    assert "A is a small number." in shown(made.slides[-1])
+    assert "And so on" not in shown(made.slides[-1])
+
+
+@pytest.mark.parametrize(
+    "text", ["alone", "x\n" * 13, "wide " * 20 + "\nwide"], ids=["one line", "long", "wide"]
+)
+def test_outputs_that_cannot_be_read_from_afar_are_left_out(deck, text):
+    made = deck(md("## S\n\n- a"), code("f()", printed(text)))
+    assert "<pre>" not in shown(made.slides[-1])
+    assert "<pre>" in shown(deck(md("## S"), code("f()", printed(text), kind="-")).slides[-1])
+
+
+def test_signatures_of_bleu_are_left_out(deck):
+    made = deck(md("## S"), code("f()", printed("BLEU 3\nBLEU 4\nnrefs:1|case:lc\n")))
+    assert "BLEU 4" in shown(made.slides[-1]) and "nrefs" not in shown(made.slides[-1])
+
+
+def test_source_is_shown_without_docstrings_and_long_source_not_at_all(deck):
+    source = '```python\ndef f(x):\n    """Doc\n    string."""\n    return x  # (B, n)\n```'
+    made = deck(md("## S"), code("show_source(f)", displayed(text_markdown=source)))
+    text = re.sub(r"<[^>]+>", "", shown(made.slides[-1]))
+    assert text.strip() == "def f(x):\n    return x  # (B, n)"
+    long = "```python\n" + "\n\n".join(f"x{i} = {i}" for i in range(60)) + "\n```"
+    assert len(deck(md("## S\n\n- a"), code("", displayed(text_markdown=long))).slides) == 2
+
+
+def test_functions_by_hand_are_shown(deck):
+    made = deck(md("## S"), code("x = 1\n\n\ndef f_by_hand(\n    a,\n):\n    return a\n\n\ny = 2"))
+    text = re.sub(r"<[^>]+>", "", shown(made.slides[-1]))
+    assert text.strip() == "def f_by_hand(\n    a,\n):\n    return a"
+
+
+def test_a_picture_has_its_alt_text_and_a_short_caption(deck):
+    about = {"figure": {"caption": "Short. " + "Long " * 40}, "image": {"alt": 'A "dot"'}}
+    made = deck(md("## S"), code("plot()", displayed(image_png=PIXEL), mystnb=about))
+    assert 'alt="A &quot;dot&quot;"' in shown(made.slides[-1])
+    assert "Short." in shown(made.slides[-1]) and "Long" not in shown(made.slides[-1])
+    assert "Long" in notes(made.slides[-1])
+
+
+def test_two_inline_pictures_do_not_share_names(deck):
+    svg = '<svg viewBox="0 0 9 9"><clipPath id="c"/><g clip-path="url(#c)"/></svg>'
+    made = deck(md("## S"), *[code("", displayed(**{"image_svg+xml": svg})) for _ in range(2)])
+    names = re.findall(r'id="([^"]+)"', "".join(map(shown, made.slides)))
+    assert len(set(names)) == 2
+    assert all(f"url(#{name})" in "".join(map(shown, made.slides)) for name in names)
+
+
+def test_claims_are_split_and_their_sources_left_out(deck):
+    rows = "".join(f"| claim {i} {'long ' * 20}| paper | {i} | holds |\n" for i in range(12))
+    table = f"| claim | source | measured here | verdict |\n|---|---|---|---|\n{rows}"
+    made = deck(md("## Claims"), code("claims.table()", displayed(text_markdown=table)))
+    text = "".join(map(shown, made.slides[1:]))
+    assert len(made.slides) > 2 and text.count("<thead>") == len(made.slides) - 1
+    assert [int(number) for number in re.findall(r"claim (\d+)", text)] == list(range(12))
+    assert "paper" not in text and "measured here" in text
+    many = "| claim | measured here | verdict |\n|---|---|---|\n" + "| c | 1 | holds |\n" * 31
+    made = deck(md("## Claims"), code("claims.table()", displayed(text_markdown=many)))
+    text = "".join(map(shown, made.slides))
+    assert "measured" not in text and text.count("holds") == 31
+
+
+def test_long_data_tables_are_left_out(deck):
+    table = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 20
+    assert len(deck(md("## S\n\n- a"), code("", displayed(text_markdown=table))).slides) == 2
+    assert "<table>" not in shown(
+        deck(md("## S\n\n- a"), code("", displayed(text_markdown=table))).slides[-1]
+    )
+
+
+def test_exercises_are_titles_and_solutions_nothing(deck):
+    text = (
+        ":::{exercise} Do $x$\n:label: a\n\nWork.\n:::\n\n:::{solution-start} a\n:::\n\nThe answer"
+    )
+    made = deck(
+        md("## Exercises\n\n" + text), code("print(42)", printed("42\n42")), md("## Next\n\n- b")
+    )
+    whole = "".join(shown(slide) + notes(slide) for slide in made.slides)
+    assert "<li>Do \\(x\\)</li>" in whole and made.slides[-1].title == "Next"
+    assert not re.search("Work|answer|42", whole)
+
+
+def test_roles_become_words(deck):
+    made = deck(
+        md(
+            "## S\n\n- {cite:t}`bahdanau2015`, {cite:p}`cho2014,luong2015`, {eq}`eq-attention`, "
+            "{doc}`03_learning_to_align`, {doc}`publish`, {doc}`here <primer>`, "
+            "{term}`beam search`, {py:func}`~attnmt.corpus.multi30k`"
+        )
+    )
+    number = made.book.equations["eq-attention"]
+    assert (
+        f"Bahdanau et al. (2015), (Cho et al., 2014; Luong et al., 2015), ({number}), "
+        "“Learning to align”, “A copy of your own”, here, beam search, multi30k"
+        in shown(made.slides[-1])
+    )
+
+
+def test_cells_for_colab_are_left_out(deck):
+    cell = code("import sys", printed("1\n2"), tags=["remove-cell"])
+    assert len(deck(md("## S\n\n- a"), cell).slides) == 2
+    assert "<pre>" not in shown(deck(md("## S\n\n- a"), cell).slides[-1])
+
+
+# --- sentences and parts
+
+
+def test_sentences_keep_formulas_and_bold_words_whole():
+    text = "See $a. B$ and `x. Y`. **Bold. Words.** {cite:t}`a` says. It is 3.1 long. (An aside.)"
+    assert slides.sentences(text) == [
+        "See $a. B$ and `x. Y`.",
+        "**Bold. Words.**",
+        "{cite:t}`a` says.",
+        "It is 3.1 long.",
+        "(An aside.)",
+    ]
+
+
+def test_a_text_is_cut_between_sentences():
+    assert (
+        slides.shorten("**One two three four.** Five. Six.", 4) == "**One two three four.** Five."
+    )
+    assert slides.shorten("A b c d e f g. Two.", 8) == "A b c d e f g. Two."
+    assert slides.shorten("A b c d e f g. Two.", 7) == "A b c d e f g."
+    short_first = "One. " + "Two " * 11 + "three."
+    assert slides.shorten(short_first, 10) == short_first  # one word alone says too little
+    assert slides.shorten(short_first, 9) == "One."
+
+
+def test_parts_are_few_whole_and_level():
+    heights = [100.0] * 7
+    found = slides.parts(heights, 300)
+    assert [number for part in found for number in range(7)[part]] == list(range(7))
+    assert [len(heights[part]) for part in found] == [3, 3, 1]
+    assert [len(heights[part]) for part in slides.parts(heights, 400)] == [4, 3]
+    assert slides.parts([500.0], 300) == [slice(0, 1)]
+
+
+# --- a cell's own metadata
+
+
+def test_metadata_skips_and_mutes(deck):
+    made = deck(md("## S\n\n- a"), md("**Gone.**", "skip"), md("**Said.** Now.", "notes"))
+    whole = "".join(shown(slide) + notes(slide) for slide in made.slides)
+    assert "Gone" not in whole
+    assert "Said." in notes(made.slides[-1]) and "Said." not in shown(made.slides[-1])
+    made = deck(md("## S\n\n- a"), code("f()", printed("1\n2"), kind="notes"))
+    assert "<pre>" not in shown(made.slides[-1])
+
+
+@pytest.mark.parametrize("kind", ["slide", "subslide"])
+def test_metadata_begins_a_slide(deck, kind):
+    made = deck(md("## S\n\n- a"), md("- b", kind))
+    assert [slide.title for slide in made.slides[1:]] == ["S", "S"]
+    assert "<li>b</li>" in shown(made.slides[2])
+    assert len(deck(md("## S\n\n- a"), md("- b")).slides) == 2
+
+
+def test_metadata_shows_code(deck):
+    made = deck(md("## S\n\n- a"), code("y = 1", kind="slide"))
+    assert "<code>" in shown(made.slides[-1]) and len(made.slides) == 3
+
+
+def test_metadata_makes_a_fragment(deck):
+    made = deck(md("## S\n\n- a"), md("- b", "fragment"), md("- c"))
+    assert shown(made.slides[-1]).count("fragment") == 1
+
+
+# --- time
+
+
+def test_minutes_count_what_is_said_and_what_is_looked_at(deck):
+    words = "word " * 280 + "end."
+    made = deck(md(f"## S\n\n- a\n\n{words}"))
+    assert made.slides[-1].minutes == 2
+    with_picture = deck(md(f"## S\n\n- a\n\n{words}"), code("", displayed(image_png=PIXEL)))
+    seconds = sum(item.seconds for slide in with_picture.slides for item in slide.items)
+    before = sum(item.seconds for slide in made.slides for item in slide.items)
+    assert seconds == pytest.approx(before + slides.LOOK["picture"])
+
+
+def test_no_word_is_counted_twice_or_lost(deck):
+    made = deck(md("## S\n\n**One two.** Three four:\n\n- five six\n\nSeven eight."))
+    said = sum(item.seconds for slide in made.slides for item in slide.items) * slides.SPOKEN
+    assert said == pytest.approx(2 + 4 + 3 + 2)  # "- five six" counts its dash
+
+
+def test_the_first_notes_sum_the_deck_and_say_where_to_break(deck):
+    talk = "word " * 140 * 12 + "end."
+    made = deck(*[md(f"## Part {n}\n\n- a\n\n{talk}") for n in range(8)])
+    assert f"{len(made.slides)} slides, {made.minutes:g} min" in slides.summary(made)
+    assert "2 lessons; begin the next one with “Part 4”" in slides.summary(made)
+    assert "lessons" not in slides.summary(deck(md("## S\n\n- a")))
+
+
+# --- files
+
+
+@pytest.mark.parametrize("text", ["no JSON", "{}", '{"cells": 3}', "[]"])
+def test_a_file_that_is_no_notebook_is_named(tmp_path, text):
+    path = tmp_path / "x.ipynb"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"x\.ipynb"):
+        slides.read(path)
+
+
+def test_a_missing_file_and_a_notebook_without_title_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"y\.ipynb is not a notebook"):
+        slides.read(tmp_path / "y.ipynb")
+    nbformat.write(new_notebook(cells=[md("no heading")]), tmp_path / "z.ipynb")
+    with pytest.raises(ValueError, match=r"z\.ipynb has no title"):
+        slides.read(tmp_path / "z.ipynb")
+
+
+def test_the_command_says_what_is_wrong_in_one_line(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "x.ipynb"
+    path.write_text("no JSON")
+    monkeypatch.setattr("sys.argv", ["slides.py", "--into", str(tmp_path / "out"), str(path)])
+    with pytest.raises(SystemExit, match="2"):
+        slides.main()
+    assert "x.ipynb is not a notebook" in capsys.readouterr().err
+
+
+def test_the_command_puts_beside_the_decks_all_that_they_load(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "x.ipynb"
+    nbformat.write(new_notebook(cells=[md("# A title\n\nIt begins.")]), path)
+    monkeypatch.setattr("sys.argv", ["slides.py", "--into", str(tmp_path / "out"), str(path)])
+    assert slides.main() == 0
+    assert re.match(r"x +1 slides", capsys.readouterr().out)
+    html = (tmp_path / "out" / "x.html").read_text(encoding="utf8")
+    loaded = re.findall(r'(?:src|href)="(_static/[^"?]+)', html)
+    assert len(loaded) > 3
+    assert [name for name in loaded if not (tmp_path / "out" / name).is_file()] == []
+
+
+def test_every_chapter_makes_a_deck(tmp_path):
+    made = slides.write(chapters(), tmp_path, "_static")
+    assert len(made) == len(list(tmp_path.glob("*.html"))) >= 8
+    for deck in made:
+        assert 10 <= len(deck.slides) <= 70, deck.path.stem
+        assert 10 <= deck.minutes <= 90, deck.path.stem
+        html = (tmp_path / f"{deck.path.stem}.html").read_text(encoding="utf8")
+        assert not re.search(r'(?:src|href)="(?:https?:)?//', html)
+        assert html.count("<section") == len(deck.slides)
+        assert len(html) < 1_000_000

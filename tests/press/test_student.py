@@ -1,0 +1,423 @@
+"""The student edition holds no solution, and every mechanism's check tells right from wrong."""
+
+import contextlib
+import io
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from press import grade, student
+from press.contents import ROOT, chapters
+from press.mechanisms import (
+    BLANK,
+    Misplaced,
+    blank,
+    checked,
+    mechanisms,
+    names,
+    split,
+    without_call,
+)
+from press.stamps import faults
+
+BOOK = chapters()
+MECHANISMS = [m for p in BOOK for m in mechanisms(nbformat.read(p, as_version=4), p.stem)]
+each_chapter = pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
+each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.label)
+
+
+@pytest.fixture(scope="module")
+def edition(tmp_path_factory) -> Path:
+    """The edition as `make student` writes it."""
+    folder = tmp_path_factory.mktemp("student") / "edition"
+    student.make_edition(folder)
+    return folder
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def everything(edition: Path) -> str:
+    """All that stands in the edition's notebooks and pages."""
+    texts = [path.read_text(encoding="utf8") for path in (edition / "book").glob("*.md")]
+    for path in (edition / "book").glob("*.ipynb"):
+        texts += [cell.source for cell in read(path).cells]
+    return "\n".join(texts)
+
+
+def run(program: str) -> str:
+    """Execute code in a namespace of its own; returns what it printed."""
+    said, precision = io.StringIO(), torch.get_default_dtype()
+    try:
+        with contextlib.redirect_stdout(said):
+            exec(compile(program, "cells", "exec"), {"__name__": "cells"})
+    finally:
+        torch.set_default_dtype(precision)  # the primer computes in double precision
+    return said.getvalue()
+
+
+# --- nothing of a solution is left
+
+
+GATED = re.compile(r":::\{solution-start\}.*?:::\{solution-end\}", flags=re.DOTALL)
+
+
+def lines(text: str) -> set[str]:
+    """The lines that are long enough to tell something."""
+    return {line.strip() for line in text.splitlines() if len(line.strip()) > 30}
+
+
+@pytest.fixture(scope="module")
+def whole() -> dict[str, str]:
+    """Every chapter's cells as one text."""
+    return {path.stem: "\n".join(cell.source for cell in read(path).cells) for path in BOOK}
+
+
+@each_chapter
+def test_no_solution_is_in_the_edition(path, edition, whole):
+    solutions = GATED.findall(whole[path.stem])
+    assert len(solutions) >= 5
+    elsewhere = set().union(*(lines(GATED.sub("", text)) for text in whole.values()))
+    assert lines("\n".join(solutions)) & lines(everything(edition)) <= elsewhere
+    assert len(lines("\n".join(solutions)) - elsewhere) > 20  # so the line above says something
+
+
+def test_no_solution_is_announced(edition):
+    assert "{solution" not in everything(edition)
+
+
+@each_chapter
+def test_what_is_kept_is_the_chapter(path, edition):
+    """Every exercise, and all cells outside of solutions, in their order."""
+    book, found = read(path), read(edition / path.relative_to(ROOT))
+    labels = re.findall(r"\{exercise\}.*\n:label: (\S+)", "\n".join(c.source for c in book.cells))
+    text = "\n".join(cell.source for cell in found.cells)
+    assert labels == re.findall(r"\{exercise\}.*\n:label: (\S+)", text) != []
+    whole = [cell.id for cell in split(book, path.stem).kept]
+    assert [cell.id for cell in found.cells] == whole
+    assert len(whole) > 0.6 * len(book.cells)
+
+
+@each_chapter
+def test_no_cell_needs_what_only_a_solution_defined(path, edition):
+    defined = set()
+    for cell in read(edition / path.relative_to(ROOT)).cells:
+        if cell.cell_type == "code" and "colab" not in cell.metadata.get("tags", []):
+            new, used = names(cell.source)
+            assert used <= defined, cell.source
+            defined |= new
+
+
+@each_chapter
+def test_outputs_that_stay_are_those_of_the_code(path, edition):
+    if faults(path) == []:
+        assert faults(edition / path.relative_to(ROOT)) == []
+
+
+def test_the_edition_stands_alone(edition):
+    for name in (
+        "README.md",
+        "Makefile",
+        "_config.yml",
+        "requirements.txt",
+        ".gitattributes",
+        ".gitignore",
+        ".github/workflows/book.yml",
+        "src/attnmt",
+        "results",
+    ):
+        assert (edition / name).exists(), name
+    assert not (edition / "tests").exists()
+    assert len(chapters(edition)) == len(BOOK)  # and every page of the contents is there
+    assert 'url: ""' in (edition / "_config.yml").read_text(encoding="utf8")
+    page = (ROOT / "book" / "for_lecturers.md").read_text(encoding="utf8")
+    assert len(lines(page)) > 50
+    assert lines(page) & lines(everything(edition)) == set()
+    targets = re.findall(r"^(\w+):", (edition / "Makefile").read_text(), flags=re.MULTILINE)
+    assert set(re.findall(r"\bmake (\w+) ", student.PAGES["README.md"])) <= set(targets)
+
+
+@pytest.mark.slow
+def test_the_edition_builds_without_a_warning(edition, tmp_path):
+    """Outputs that are stale in the book itself aside."""
+    copy = shutil.copytree(edition, tmp_path / "edition")
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
+    done = subprocess.run([*command, "-n"], cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if re.search("WARNING|ERROR", line)]
+    assert [line for line in said if "WARNING: stored outputs:" not in line] == []
+
+
+def make(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """Run make in the edition, with a Python that installs nothing."""
+    command = ["make", "PYTHON=false", *arguments]
+    return subprocess.run(command, cwd=edition, capture_output=True, text=True)
+
+
+def test_the_edition_checks_what_it_has(edition):
+    steps = make(edition, "--dry-run", "test").stdout
+    assert "jupyter-book build . --path-output _build/strict -W" in steps
+    assert "-m pytest" not in steps
+
+
+@pytest.mark.parametrize("target", ["student", "grade", "lint", "unit", "browser"])
+def test_what_the_edition_lacks_is_said(edition, target):
+    done = make(edition, target)
+    assert done.returncode != 0
+    assert "The student edition has no solutions and no tests." in done.stdout
+
+
+def test_what_git_does_not_track_stays_out(tmp_path):
+    root, new = tmp_path / "root", tmp_path / "edition"
+    (root / "book").mkdir(parents=True)
+    (root / "answers").mkdir()
+    shutil.copy(ROOT / "_config.yml", root)
+    (root / "_toc.yml").write_text("format: jb-book\nroot: book/one\n")
+    nbformat.write(chapter(EXERCISE), root / "book" / "one.ipynb")
+    for command in (["init", "--quiet"], ["add", "--all"]):
+        subprocess.run(["git", "-C", root, *command], check=True)
+    for name in ("answers/a.md", "book/exam.md"):
+        (root / name).touch()
+    student.make_edition(new, root)
+    assert (new / "book" / "one.ipynb").exists()
+    assert not (new / "answers").exists()
+    assert not (new / "book" / "exam.md").exists()
+
+
+# --- every mechanism
+
+
+@each_chapter
+def test_every_chapter_has_a_mechanism(path):
+    assert [one.label for one in MECHANISMS if one.chapter == path.stem]
+
+
+@each_mechanism
+def test_what_a_check_needs_is_there_and_quick(mechanism):
+    assert mechanism.lacking == set()
+    assert not [cell for cell in mechanism.context if "fit(" in cell.replace("\n", "")]
+
+
+@each_mechanism
+def test_left_blank_the_check_fails(mechanism, edition):
+    """The edition's own cell, after the cells that it needs."""
+    path = next(path for path in BOOK if path.stem == mechanism.chapter)
+    cells = read(edition / path.relative_to(ROOT)).cells
+    (cell,) = [c for c in cells if BLANK in c.source and checked(c.source) == mechanism.name]
+    assert cell.outputs == []
+    with pytest.raises(NotImplementedError, match="write me"):
+        run("\n\n".join([*mechanism.context, cell.source]))
+
+
+@each_mechanism
+def test_filled_in_the_check_passes(mechanism):
+    assert run(mechanism.program(mechanism.filled_in())).endswith("correct\n")
+
+
+def spoiled(value):
+    """An answer that is wrong a little, whatever it is made of."""
+    if isinstance(value, torch.Tensor):
+        return ~value if value.dtype == torch.bool else value + 1
+    if isinstance(value, tuple):
+        return tuple(map(spoiled, value))
+    if isinstance(value, dict):
+        return {key: spoiled(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [*value, "word"]
+    return None if value is None else value + 1
+
+
+@each_mechanism
+def test_a_wrong_answer_fails(mechanism):
+    name = mechanism.name
+    wrong = f"right = {name}\ndef {name}(*given):\n    return spoiled(right(*given))"
+    if f"class {name}" in mechanism.cell:
+        wrong = (
+            f"class Wrong({name}):\n    def forward(self, *given, **more):\n"
+            f"        return spoiled(super().forward(*given, **more))\n{name} = Wrong"
+        )
+    here = f"from {__name__} import spoiled\n"
+    with pytest.raises(AssertionError):
+        run(mechanism.program(f"{mechanism.filled_in()}\n\n{here}{wrong}"))
+
+
+# --- what learners hand in
+
+
+CHEATS = [
+    "check = lambda f: print('correct')",
+    "if True:\n    def check(function):\n        print('correct')",
+    "assert_close = print",  # the check calls it
+]
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_another_check_does_not_help(cheat):
+    mechanism = next(one for one in MECHANISMS if one.label == "ex-primer-write")
+    wrong = f"def {mechanism.name}(*given):\n    return given[1], given[2]"
+    notebook = new_notebook(cells=[new_code_cell(f"{wrong}\n\n{cheat}")])
+    written = grade.answer(notebook, mechanism.name)
+    with pytest.raises(AssertionError, match="the cells differ"):
+        run(mechanism.program(written))
+
+
+def test_an_answer_may_hold_magics():
+    notebook = new_notebook(
+        cells=[new_code_cell("%%time\n%matplotlib inline\ndef f():\n    return 1")]
+    )
+    assert "%" not in grade.answer(notebook, "f")
+
+
+def test_the_first_complaint_is_told():
+    """Of an error that another one led to, and whose message has lines like errors."""
+    code = (
+        "try:\n    1 / 0\nexcept ZeroDivisionError:\n"
+        "    raise AssertionError('Not close!\\n\\nGreatest relative difference: 2 at (0,)')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert grade.complaint(done.stderr) == "AssertionError: Not close!"
+    assert grade.complaint("UserWarning: it is late\n") == ""
+
+
+@pytest.mark.slow
+def test_grading_tells_right_from_wrong_and_missing(tmp_path):
+    mechanism = next(one for one in MECHANISMS if one.label == "ex-primer-write")
+    exercise = new_markdown_cell(f":::{{exercise}} Write\n:label: {mechanism.label}\n\nWrite.\n:::")
+    cheat = "def check(function):\n    print('correct')\n\n\ncheck(1)"
+    answers = {
+        "right": f"{mechanism.filled_in()}\n\n{cheat}",
+        "none": f"def {mechanism.name}(*given):\n    return None\n\n{cheat}",
+        "wrong": f"def {mechanism.name}(*given):\n    return given[1], given[2]\n\n{cheat}",
+        "ends": "import sys\n\nprint('correct')\nsys.exit()\n\n"
+        f"def {mechanism.name}(*given):\n    return None",
+        "broken": f"def {mechanism.name}(*given) return 1",
+        "other": "x = 1",
+    }
+    for name, source in answers.items():
+        (tmp_path / name).mkdir()
+        notebook = new_notebook(cells=[exercise, new_code_cell(source)])
+        nbformat.write(notebook, tmp_path / name / "copy of primer (1).ipynb")
+    (tmp_path / "text.ipynb").write_text("no notebook")
+    rows = {where.partition("/")[0]: found for where, _, found in grade.grade(tmp_path)}
+    assert rows["right"] == "correct"
+    assert rows["none"] == "nothing returned yet"
+    assert rows["wrong"] == "AssertionError: the cells differ"
+    assert rows["ends"] == "it ended before its check"
+    assert rows["broken"].startswith("SyntaxError")
+    assert rows["other"] == "nothing defines my_lstm_step"
+    assert rows["text.ipynb"].startswith("not a notebook")
+    endless = f"def {mechanism.name}(*given):\n    while True:\n        pass"
+    assert grade.verdict(mechanism, endless, seconds=1) == "not done after 1 seconds"
+
+
+def test_names_that_a_cell_defines_and_needs():
+    source = (
+        "import a.b\nfrom c import d as e\n%time f(1)\n"
+        "def g(x):\n    y = x + z\n    return [h for h in y if e]\n"
+        "i = {j for k in l if (j := len(k))}\nfor m in n:\n    print({o: p for o, p in q[m]})\n"
+    )
+    assert names(source) == ({"a", "e", "g", "i", "j", "m"}, {"z", "l", "n", "q"})
+
+
+# --- what is wrong is said
+
+
+def chapter(*texts: str) -> nbformat.NotebookNode:
+    return new_notebook(cells=[new_markdown_cell(text) for text in texts])
+
+
+EXERCISE = ":::{exercise} One\n:label: ex-one\n\nWhy?\n:::"
+START = ":::{solution-start} ex-one\n:class: dropdown\n:::"
+END = ":::{solution-end}\n:::"
+
+
+def test_a_solution_is_cut_out_of_the_middle():
+    whole = f"{EXERCISE}\n\n{START}\n\nBecause.\n\n{END}\n\nAfter it."
+    assert split(chapter(whole), "c").kept[0].source.endswith("After it.")
+    block = f"{EXERCISE}\n\n:::{{solution}} ex-one\nBecause.\n:::\n\nAfter it."
+    for found in (split(chapter(text), "c") for text in (whole, block)):
+        text = "\n".join(cell.source for cell in found.kept)
+        assert "Because." not in text
+        assert "After it." in text
+        assert "Because." in found.exercises["ex-one"].solution[0].source
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ((EXERCISE, START), "c: the solution of ex-one has no end"),
+        ((EXERCISE, END), "c: a solution ends that never began"),
+        ((START, END), "c: a solution of ex-one, and no such exercise before it"),
+        ((EXERCISE, START, START, END), "c: the solution of ex-one begins in that of ex-one"),
+        ((EXERCISE, START, EXERCISE), "c: an exercise begins in the solution of ex-one"),
+    ],
+)
+def test_misplaced_solutions_are_told(texts, message):
+    with pytest.raises(Misplaced, match=re.escape(message)):
+        split(chapter(*texts), "c")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def f():\n    '''Doc.'''\n\n\ncheck(f)", "no line says 'write it here'"),
+        ("# write it here\ncheck(f)", "outside of every function"),
+        ("def f():\n    # write it here\n    return None\n\n\ncheck(f)", "f has no docstring"),
+    ],
+)
+def test_a_blank_that_cannot_be_made_is_told(source, message):
+    with pytest.raises(Misplaced, match=message):
+        blank(source, "ex-one")
+
+
+def test_a_blank_keeps_signature_and_docstring():
+    source = (
+        'def f(\n    a,\n):\n    """Doc."""\n    # write it here\n    return None\n\n\ncheck(f)'
+    )
+    left = f'def f(\n    a,\n):\n    """Doc."""\n    {BLANK}\n\n\ncheck(f)'
+    assert blank(source) == left
+    assert without_call(left).endswith(f"{BLANK}\n\n")
+
+
+def test_a_mechanism_without_a_solution_is_told():
+    cells = [
+        new_markdown_cell(EXERCISE),
+        new_code_cell("def f():\n    '''Doc.'''\n    return None  # write it here\n\n\ncheck(f)"),
+        new_markdown_cell(f"{START}\n{END}"),
+    ]
+    with pytest.raises(Misplaced, match="no cell in the solution of ex-one ends with check"):
+        mechanisms(new_notebook(cells=cells), "c")
+
+
+def test_other_folders_are_not_replaced(tmp_path, monkeypatch, capsys):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    for target in (tmp_path, tmp_path / "thesis.tex"):
+        monkeypatch.setattr(sys, "argv", ["student.py", "--into", str(target)])
+        with pytest.raises(SystemExit):
+            student.main()
+        assert re.search("give a (new )?folder", capsys.readouterr().err)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_an_old_edition_is_replaced(edition, tmp_path):
+    copy = tmp_path / "old"
+    shutil.copytree(edition, copy)
+    (copy / "book" / "left_over.md").write_text("old")
+    student.make_edition(copy)
+    assert not (copy / "book" / "left_over.md").exists()
+
+
+def test_grading_wants_a_folder(tmp_path, monkeypatch, capsys):
+    for folder, message in ((tmp_path / "none", "is not a folder"), (tmp_path, "no notebook in")):
+        monkeypatch.setattr(sys, "argv", ["grade.py", str(folder)])
+        with pytest.raises(SystemExit):
+            grade.main()
+        assert message in capsys.readouterr().err
