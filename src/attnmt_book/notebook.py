@@ -13,10 +13,10 @@ from attnmt_book.comparison import Decision
 from attnmt_book.tables import table
 
 
-def show_source(thing: Any) -> Markdown:
-    """The source of a class, method or function as it stands in the package, highlighted."""
-    source = textwrap.dedent(inspect.getsource(thing)).rstrip()
-    return Markdown(f"```python\n{source}\n```")
+def show_source(*things: Any) -> Markdown:
+    """The source of classes, methods or functions as it stands in the package, highlighted."""
+    sources = (textwrap.dedent(inspect.getsource(thing)).rstrip() for thing in things)
+    return Markdown("```python\n{}\n```".format("\n\n\n".join(sources)))
 
 
 def real_text(*args, **kwargs) -> Corpus | None:
@@ -56,6 +56,7 @@ class Claims:
         measured: str,
         *,
         decision: Decision | None = None,
+        question: bool = False,
         digits: int = 1,
     ) -> None:
         """Note a claim.
@@ -66,11 +67,11 @@ class Claims:
             measured: what was measured, with its numbers computed, not typed.
             decision: from :func:`.decide`; its difference and interval are added to ``measured``.
                 None: a question of ours, which has numbers and no verdict.
+            question: it is ours although two systems are compared: an interval, but no verdict.
             digits: of the difference.
         """
-        verdict = QUESTION
+        verdict = QUESTION if question or decision is None else decision.verdict
         if decision is not None:
-            verdict = decision.verdict
             measured = f"{measured}; difference {decision.text(digits)}"
         self.rows.append((claim, source, measured, verdict))
 

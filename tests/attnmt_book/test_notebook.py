@@ -15,6 +15,12 @@ def test_show_source_shows_what_the_package_holds():
     assert shown.endswith("\n```")
 
 
+def test_several_things_are_shown_one_after_the_other():
+    shown = show_source(Attention.prepare, Attention.forward).data
+    assert shown.count("```") == 2
+    assert shown.index("def prepare") < shown.index("\n\n\ndef forward(self, query")
+
+
 def unavailable(*args, **kwargs):
     raise DataUnavailable("no network")
 
@@ -59,7 +65,10 @@ def test_a_claim_has_the_verdict_of_the_truth_rule_and_its_interval(second, verd
 def test_a_claim_without_a_comparison_has_no_verdict():
     claims = Claims()
     claims.add("c", "this book", "0.97")
+    claims.add("e", "this book", "2, 3", decision=decided([1.0, 1.1], [2.0, 2.1]), question=True)
     claims.not_run("d", "paper", "no model of four layers")
     lines = claims.table().data.splitlines()
     assert lines[2] == "| c | this book | 0.97 | question of ours |"
-    assert lines[3] == "| d | paper | no model of four layers | not run |"
+    assert lines[3].startswith("| e | this book | 2, 3; difference −1.0 (")
+    assert lines[3].endswith(" | question of ours |")
+    assert lines[4] == "| d | paper | no model of four layers | not run |"
