@@ -10,7 +10,8 @@ which they empty the slots. German uses topological fields:
     (adverbial) | (finite verb) | (subject, objects, nicht) | (verb, prefix) | (clauses)
 
 The words live in `lexicon/*.tsv` (see its README); this module knows only how they combine. It is a
-package of its own: it needs nothing but Python, and `attnmt.corpus` is its one reader.
+package of its own: this module needs nothing but Python, `store` keeps on disk what was drawn, and
+`attnmt.corpus` reads it.
 
 What the source says determines the target, in both directions. Hence some silences:
 - English has one *you*, so nobody is addressed but in imperatives, and they say *du*.
@@ -86,12 +87,6 @@ def select(name: str, **columns: str) -> tuple:
 def ending(paradigm: str, case: str, gender: str) -> str:
     """The ending of a paradigm; gender is m, f, n, or p: ending("weak", "dative", "f") is en."""
     return getattr(select("endings", paradigm=paradigm, case=case)[0], gender)
-
-
-@cache
-def slots(language: str, order: str) -> list[str]:
-    """In which order a language empties the slots of a clause."""
-    return select("orders", language=language, order=order)[0].slots.split()
 
 
 def verb_form(verb, tense: str, person: str) -> str:
@@ -189,11 +184,12 @@ class Clause(dict):
             german = "subject"
         elif german in ("first", "second"):
             german = "front+pronoun" if self["subject"].is_pronoun() else "front+noun"
-        first, second = slots("english", english), slots("german", german)
-        return Phrase(
-            [token for slot in first if slot in self for token in self[slot].english],
-            [token for slot in second if slot in self for token in self[slot].german],
-        )
+        sides = []
+        for language, order in (("english", english), ("german", german)):
+            slots = select("orders", language=language, order=order)[0].slots.split()
+            filled = [getattr(self[slot], language) for slot in slots if slot in self]
+            sides.append([token for side in filled for token in side])
+        return Phrase(*sides)
 
 
 class Setting(NamedTuple):
@@ -828,8 +824,7 @@ def linked(german: list[Token], english: list[Token]) -> Sample:
             surely[key].append(i)
         for key in possible:
             possibly[key].append(i)
-    links: list[tuple[int, int]] = []
-    doubtful: list[tuple[int, int]] = []
+    links, doubtful = [], []
     for j, (_, _, sure, possible) in enumerate(english):
         for key in sure:
             links += [(i, j) for i in surely[key]]
@@ -838,8 +833,8 @@ def linked(german: list[Token], english: list[Token]) -> Sample:
             doubtful += [(i, j) for i in surely[key] + possibly[key]]
     german_words, german_kinds, *_ = zip(*german, strict=True)
     words, kinds, *_ = zip(*english, strict=True)
-    found = frozenset(links)
-    return Sample(german_words, words, found, found.union(doubtful), german_kinds, kinds)
+    sets = [frozenset(sorted(found)) for found in (links, links + doubtful)]
+    return Sample(german_words, words, *sets, german_kinds, kinds)
 
 
 def written(words: tuple[str, ...]) -> str:
