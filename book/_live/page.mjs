@@ -16,7 +16,7 @@ function enliven(box) {
   button.type = "button";
   button.className = "live-start";
   button.innerHTML = `<b>Try it</b> <small>${options.size}</small>`;
-  box.append(button);
+  (box.querySelector(".live-still .live-chooser") ?? box).append(button);
   box.addEventListener("click", touched);
 }
 
