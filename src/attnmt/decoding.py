@@ -304,9 +304,13 @@ class Hypotheses(NamedTuple):
         """Which have written ``</s>``: (b, k)."""
         return self.word == EOS
 
-    def of(self, sentences: Tensor | int) -> "Hypotheses":
-        """Those of some of the b sentences, or, (k,), of one."""
+    def select(self, sentences: Tensor) -> "Hypotheses":
+        """Those of some of the b sentences."""
         return Hypotheses(*(part[sentences] for part in self))
+
+    def of(self, sentence: int, n_best: int) -> "Hypotheses":
+        """The best of one sentence: four tensors (n_best,)."""
+        return Hypotheses(*(part[sentence, :n_best] for part in self))
 
 
 def expand(hypotheses: Hypotheses, log_p: Tensor) -> Hypotheses:
@@ -404,31 +408,25 @@ def _beam_search(
         trail.aligns.append(align)
         done = finished(hypotheses, limits, beam) | (limits == len(trail.aligns))
         for b in done.nonzero().flatten().tolist():
-            sentence = sentences[live[b]]
-            found[live[b]] = _translations(
-                model, sentence, hypotheses.of(b), beam=beam, trail=trail
-            )
+            best = hypotheses.of(b, beam.n_best)
+            found[live[b]] = _translations(model, sentences[live[b]], best, trail=trail)
         live = live[~done]
         limits = limits[~done]
-        hypotheses = hypotheses.of(~done)
+        hypotheses = hypotheses.select(~done)
         rows = hypotheses.row.flatten()
         trail.steps.append((hypotheses.word.flatten().tolist(), rows.tolist()))
         state = state.select(rows)
-        if (
-            done.any()
-        ):  # the k rows of a sentence have the same memory, so only those that leave count
+        if done.any():  # the k rows of one sentence have the same memory: their order is no matter
             memory = memory.select(rows)
     return found
 
 
 def _translations(
-    model: Searchable, sentence: Sequence[str], best: Hypotheses, *, beam: Beam, trail: Trail
+    model: Searchable, sentence: Sequence[str], best: Hypotheses, trail: Trail
 ) -> list[Translation]:
-    """The ``n_best`` of one sentence's hypotheses (k,), traced back; fewer if there are fewer."""
+    """The hypotheses (n_best,) of one sentence, traced back; fewer where there are fewer."""
     translations = []
-    for word, row, score, _ in list(zip(*(part.tolist() for part in best), strict=True))[
-        : beam.n_best
-    ]:
+    for word, row, score, _ in zip(*(part.tolist() for part in best), strict=True):
         if score != -math.inf:
             words, rows = trail.back(word, row)
             translations.append(
