@@ -577,13 +577,20 @@ class Card {
     this.verdict = make("p", { class: "live-verdict" });
     this.vector = make("div", { class: "live-vector" });
     this.element = make(
-      "section",
-      { class: `live-card ${model.attends ? "attends" : "fixed"}`, "aria-label": `${this.about.title}: ${this.about.name}` },
+      "div",
+      { class: `live-card ${model.attends ? "attends" : "fixed"}`, role: "group", "aria-label": `${this.about.title}: ${this.about.name}` },
       make("h4", { class: "live-title" }, this.about.title, " ", make("small", {}, `${this.about.name}, ${this.about.paper}`)),
       this.words.element,
       this.verdict,
       other ? this.vector : null,
     );
+  }
+
+  // Beside a model of the same kind, by what sets it apart.
+  nameIt() {
+    const { config } = this.model;
+    const title = config.feeding ? "With input feeding" : "Without input feeding";
+    this.element.querySelector(".live-title").firstChild.data = title;
   }
 
   // Translate, drawing word by word.
@@ -643,6 +650,8 @@ class Translation {
       const card = new Card({ model, beside: mode === "pair", light: (at) => this.lightTarget(card, at) });
       return card;
     });
+    if (new Set(this.cards.map((card) => card.about.title)).size < models.length)
+      this.cards.forEach((card) => card.nameIt());
     this.looker = this.cards.find((card) => card.model.attends);
     this.chooser = new Chooser({
       model: models[0], sentences, first, most: 16, longer: true,
@@ -812,12 +821,13 @@ class Translation {
   }
 }
 
-// The written word whose strongest source word lies farthest from its own place.
+// The written word that surely looked at one word, and far from its own place.
 function farthest(steps) {
   const total = steps[0]?.align?.length ?? 1;
   const jump = steps.map((step, at) => {
     const best = largest(step.align);
-    return isWord(step.word) && step.align[best] > 0.6 ? Math.abs(best / total - at / steps.length) : 0;
+    const far = Math.abs(best / total - at / steps.length);
+    return isWord(step.word) ? step.align[best] * (0.1 + far) : 0;
   });
   return largest(jump);
 }
@@ -1158,7 +1168,9 @@ export async function render({ model: given, el }) {
     status.replaceChildren("The model could not be fetched. Is there a connection? ", again);
     return () => {};
   }
+  const byKeyboard = el.querySelector(":focus-visible");
   el.replaceChildren(view.element);
+  if (byKeyboard) view.chooser.field.focus(); // the button that had the focus is gone
   el.classList.add("live-on");
   await view.translate(view.chooser.entry);
   return () => (view.turn = Infinity);

@@ -20,7 +20,8 @@ import pooch
 
 from attnmt.checks import one_of, whole
 from attnmt.vocab import Vocabulary, tokenise
-from attnmt_grammar import Grammar, Sample, fill, quotas, written
+from attnmt_grammar import Sample, written
+from attnmt_grammar.store import draw_once
 
 Link = tuple[int, int]
 Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
@@ -236,9 +237,14 @@ MULTI30K_PAIRS = ("de-en", "en-de", "en-fr", "fr-en")
 MULTI30K_HELD_OUT = {"valid": "val", "test": "test_2016_flickr"}
 
 
+def default_folder() -> Path:
+    """Where data are kept if nothing else is said: ``~/.cache/attnmt``."""
+    return Path.home() / ".cache" / "attnmt"
+
+
 def data_folder() -> Path:
-    """Where downloads are kept: ``$ATTNMT_DATA``, or else ``~/.cache/attnmt``."""
-    folder = Path(os.environ.get("ATTNMT_DATA") or Path.home() / ".cache" / "attnmt")
+    """Where data are kept: ``$ATTNMT_DATA``, or else ``~/.cache/attnmt``."""
+    folder = Path(os.environ.get("ATTNMT_DATA") or default_folder())
     if not folder.expanduser().is_absolute():
         raise ValueError(
             f"ATTNMT_DATA is {str(folder)!r}, a relative path, which means another folder in every "
@@ -376,7 +382,9 @@ def grammar_corpus(
     """Pairs from our own German-English grammar, their alignments known by construction.
 
     The same for a seed on every machine. No sentence occurs twice in the whole corpus, on either
-    side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``.
+    side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``. Once made, the
+    pairs are kept in :func:`data_folder`, in ``grammar``; if it is read-only, in
+    ``~/.cache/attnmt``; and if that cannot be written either, they are made again each time.
 
     Args:
         train: pairs to learn from. Above 10 words, longer sentences are rarer, as in real text.
@@ -406,18 +414,15 @@ def grammar_corpus(
     parts = {"valid": (valid, inside), "test": (test, inside), "long": (long, beyond)}
     parts |= {"names": (names, inside), "train": (train, inside)}  # train comes last: see above
     side = GRAMMAR_DIRECTIONS.index(direction)
-    seen: set[tuple[str, ...]] = set()
-    drawn: dict[str, list[Pair]] = {}
-    for number, (part, (count, words)) in enumerate(parts.items()):
+    for part, (count, words) in parts.items():
         if not (part == "train") <= count <= GRAMMAR_SUPPLY * len(words):
             raise ValueError(
                 f"{part} must be from {int(part == 'train')} to {GRAMMAR_SUPPLY * len(words):,} "
                 f"pairs, not {count:,}: the grammar has no more without repeats of {words[0]} to "
                 f"{words[-1]} words. For more, allow more lengths."
             )
-        grammar = Grammar(len(parts) * seed + number, fresh=part == "names")
-        samples = fill(grammar, quotas(count, words, 10 * (part == "train")), side, seen=seen)
-        drawn[part] = [_pair(sample, direction) for sample in samples]
+    samples = draw_once([data_folder, default_folder], parts, side, seed)
+    drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
     source, target = direction.split("-")
     return Corpus(f"grammar-{direction}", source, target, vocabulary_size=vocabulary_size, **drawn)
 
@@ -428,7 +433,7 @@ def _pair(sample: Sample, direction: str) -> Pair:
     if direction == "en-de":
         source, target = target, source
         classes = source_classes
-        sure = frozenset((e, g) for g, e in sure)
-        possible = frozenset((e, g) for g, e in possible)
+        sure = frozenset(sorted((e, g) for g, e in sure))
+        possible = frozenset(sorted((e, g) for g, e in possible))
     known = {"sure": sure, "possible": possible, "classes": classes}
     return Pair(source, target, source_text=written(source), target_text=written(target), **known)

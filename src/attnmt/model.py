@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from attnmt.attention import SCORES, WINDOWS, Additive, Attention, FixedContext, Global
 from attnmt.batches import Batch, Source
 from attnmt.checks import one_of, whole
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
+from attnmt.fast import cross_entropy_
 from attnmt.files import read_tensors, write_tensors
 from attnmt.vocab import Vocabulary
 
@@ -85,7 +85,7 @@ class Translator(nn.Module):
         """
         features, _ = self(batch)
         logits = self.decoder.readout(features[batch.target_mask])  # (tokens, V)
-        return cross_entropy(logits, batch.target_out[batch.target_mask], reduction="none")
+        return cross_entropy_(logits, batch.target_out[batch.target_mask])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write weights, configuration and vocabularies as one safetensors file."""

@@ -27,6 +27,7 @@ from attnmt_book.comparison import (
     Decision,
     Expected,
     System,
+    Term,
     compare,
     constant,
     decide,
@@ -191,15 +192,18 @@ def power(claim: Claim, seeds: tuple[int, int] | None = None, comparisons: int =
         seeds: of both systems; the row's own by default.
         comparisons: in the group.
     """
-    first, second = seeds or claim.seeds
     alone = isinstance(claim.second, float) or paired(claim)
-    terms = [(claim.scatter**2 / m, m - 1) for m in ((first,) if alone else (first, second))]
-    variance = sum(term for term, _ in terms) + claim.sentences**2
-    degrees = variance**2 / sum(term**2 / freedom for term, freedom in terms)
+    counts = (seeds or claim.seeds)[: 1 if alone else 2]
+    terms = [(claim.scatter**2 / m, m - 1) for m in counts]
+    of_seeds = sum(term for term, _ in terms)
+    freedom = of_seeds**2 / sum(term**2 / degrees for term, degrees in terms)
+    parts = Term(of_seeds, freedom), Term(claim.sentences**2)
+    variance = sum(part.variance for part in parts)
+    level = 1 - ALPHA / comparisons
+    least = math.sqrt(sum(part.reach(level) for part in parts) / variance)
     bound = -claim.margin if claim.expected == "not below" else 0.0
     shift = abs(claim.gap - bound) / math.sqrt(variance)
-    least = stats.t.ppf(1 - ALPHA / comparisons / 2, degrees)
-    return float(stats.nct.sf(least, degrees, shift))
+    return float(stats.nct.sf(least, freedom * (variance / of_seeds) ** 2, shift))
 
 
 def paired(claim: Claim) -> bool:

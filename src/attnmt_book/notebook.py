@@ -9,12 +9,14 @@ from typing import Any
 from IPython.display import Markdown
 
 from attnmt.corpus import Corpus, DataUnavailable, multi30k
+from attnmt_book.comparison import Decision
+from attnmt_book.tables import table
 
 
-def show_source(thing: Any) -> Markdown:
-    """The source of a class, method or function as it stands in the package, highlighted."""
-    source = textwrap.dedent(inspect.getsource(thing)).rstrip()
-    return Markdown(f"```python\n{source}\n```")
+def show_source(*things: Any) -> Markdown:
+    """The source of classes, methods or functions as it stands in the package, highlighted."""
+    sources = (textwrap.dedent(inspect.getsource(thing)).rstrip() for thing in things)
+    return Markdown("```python\n{}\n```".format("\n\n\n".join(sources)))
 
 
 def real_text(*args, **kwargs) -> Corpus | None:
@@ -32,27 +34,51 @@ def real_text(*args, **kwargs) -> Corpus | None:
         return None
 
 
+QUESTION = "question of ours"
+NOT_RUN = "not run"
+
+
 @dataclass
 class Claims:
-    """A chapter's claims: what a paper says, what was measured here, and whether it holds."""
+    """A chapter's claims: what a paper says, what was measured here, and the verdict.
+
+    A verdict is that of the truth rule (:mod:`.comparison`): *agrees*, *opposite*, *no difference*
+    or *undecided*. What is no comparison of two systems has none: a number beside a threshold of
+    our own is a *question of ours*, and what nobody has trained is *not run*.
+    """
 
     rows: list[tuple[str, str, str, str]] = field(default_factory=list)
 
-    def add(self, claim: str, source: str, measured: str, holds: bool | None) -> None:
+    def add(
+        self,
+        claim: str,
+        source: str,
+        measured: str,
+        *,
+        decision: Decision | None = None,
+        question: bool = False,
+        digits: int = 1,
+    ) -> None:
         """Note a claim.
 
         Args:
             claim: in one sentence.
             source: paper and section or table, or "this book".
-            measured: what this run measured, with its numbers computed, not typed.
-            holds: whether the measurement agrees; None if it cannot tell.
+            measured: what was measured, with its numbers computed, not typed.
+            decision: from :func:`.decide`; its difference and interval are added to ``measured``.
+                None: a question of ours, which has numbers and no verdict.
+            question: it is ours although two systems are compared: an interval, but no verdict.
+            digits: of the difference.
         """
-        verdict = {True: "holds", False: "**does not hold here**", None: "cannot tell"}[holds]
+        verdict = QUESTION if question or decision is None else decision.verdict
+        if decision is not None:
+            measured = f"{measured}; difference {decision.text(digits)}"
         self.rows.append((claim, source, measured, verdict))
+
+    def not_run(self, claim: str, source: str, why: str) -> None:
+        """Note a claim that no run here can answer, and why."""
+        self.rows.append((claim, source, why, NOT_RUN))
 
     def table(self) -> Markdown:
         """The claims as a table."""
-        lines = ["| claim | source | measured here | verdict |", "|---|---|---|---|"]
-        for row in self.rows:
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
-        return Markdown("\n".join(lines))
+        return table(["claim", "source", "measured here", "verdict"], self.rows)

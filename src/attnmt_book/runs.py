@@ -13,12 +13,14 @@ cannot be reached, it reads from these files. ``results/runs.toml`` lists the ru
 
 import gzip
 import io
+import json
 import platform
 import time
 import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -254,6 +256,41 @@ def undertrained(name: str) -> Run:
     return load_run(name, undertrained_folder())
 
 
+def recorded(system: str, corpus_name: str = "grammar") -> list[Run]:
+    """The earlier edition's runs of a system: one for each seed, as far as they were made."""
+    runs = []
+    for seed in undertrained_plan()["seeds"]:
+        with suppress(FileNotFoundError):
+            runs.append(undertrained(f"{system}-{corpus_name}-{seed}"))
+    return runs
+
+
+def read_study(name: str) -> dict[str, Any]:
+    """What a study of the earlier edition measured, from ``studies/NAME.json``.
+
+    Raises:
+        FileNotFoundError: no such study; the message lists those there are.
+    """
+    folder = undertrained_folder() / "studies"
+    path = folder / f"{name}.json"
+    if not path.exists():
+        there = ", ".join(sorted(file.stem for file in folder.glob("*.json"))) or "none"
+        raise FileNotFoundError(f"no study {name!r} in {folder}. There are: {there}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def of_length(run: Run, shortest: int) -> float:
+    """A run's BLEU on sentences of one range of source lengths, which begins at ``shortest``.
+
+    Raises:
+        ValueError: no range begins there; the message lists those that do.
+    """
+    scores = {bucket.shortest: bucket.bleu.score for bucket in run.by_length}
+    if shortest not in scores:
+        raise ValueError(f"shortest must be one of {', '.join(map(str, scores))}, not {shortest!r}")
+    return scores[shortest]
+
+
 def save_run(run: Run, sentences: Sentences | None = None, folder: Path | None = None) -> Path:
     """Write a run, each file aside first, then renamed; ``NAME.json`` comes last."""
     folder = folder or results_folder()
@@ -346,6 +383,23 @@ def load_run(name: str, folder: Path | None = None) -> Run:
 
 # ------------------------------------------------------------------------- the runs of the book
 
+TITLES = {  # what figures and tables call the systems
+    "rnnencdec": "RNNencdec",
+    "sutskever-forward": "no attention",
+    "sutskever": "no attention, reversed",
+    "rnnsearch": "RNNsearch",
+    "luong-location": "location",
+    "luong-dot": "dot",
+    "luong-scaled-dot": "scaled dot",
+    "luong-general": "general",
+    "luong-concat": "concat",
+    "luong-bidirectional": "dot, both directions",
+    "luong-local-m-dot": "local-m dot",
+    "luong-local-p-dot": "local-p dot",
+    "luong-local-m": "local-m general",
+    "luong-local-p": "local-p general",
+    "luong-feeding": "dot + feed",
+}
 CORPORA: dict[str, Callable[..., Corpus]] = {"grammar": grammar_corpus, "multi30k": multi30k}
 
 

@@ -275,3 +275,29 @@ def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
     assert run.aer is None
     assert "test_aer" not in sentences.statistics
     assert run.samples[0].alignment is None
+
+
+def test_the_runs_of_a_system_differ_in_the_seed_alone():
+    found = runs.recorded("rnnsearch")
+    assert [run.seed for run in found] == runs.undertrained_plan()["seeds"]
+    assert {run.name.rsplit("-", 1)[0] for run in found} == {"rnnsearch-grammar"}
+    assert runs.recorded("no-such-system") == []
+
+
+def test_every_recorded_system_has_a_title():
+    systems = {name.rsplit("-", 2)[0] for name in runs.undertrained_names()}
+    assert systems == set(runs.TITLES)
+    assert len(set(runs.TITLES.values())) == len(runs.TITLES)
+
+
+def test_bleu_of_one_range_of_lengths(run):
+    for bucket in run.by_length:
+        assert runs.of_length(run, bucket.shortest) == bucket.bleu.score
+    with pytest.raises(ValueError, match=r"shortest must be one of .*1.*, not 2"):
+        runs.of_length(run, 2)
+
+
+def test_a_study_is_read_by_its_name():
+    assert runs.read_study("windows")["cases"]
+    with pytest.raises(FileNotFoundError, match=r"no study 'nothing' in .* windows"):
+        runs.read_study("nothing")

@@ -8,6 +8,7 @@ from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
@@ -201,6 +202,7 @@ def test_missing_korean_letters_are_told(tmp_path, monkeypatch):
 
 LIGATURES = re.compile("[\ufb00-\ufb06]")
 FAMILIES = ("DejaVu Sans", "Liberation Sans", "Noto Sans")
+FIGURES = sorted((ROOT / "book" / "figures").glob("*.svg"))
 WORDS = "fixed offer affine fluent office flow"
 
 
@@ -231,6 +233,14 @@ def test_words_can_be_searched_in_every_font(family, browser, tmp_path):
     assert text.count(WORDS) == 6
     plain = print_words(browser, font, tmp_path / "b")
     assert bool(LIGATURES.search(plain)) == (family != "Liberation Sans")  # or all is in vain
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
+def test_figures_have_no_ligatures_either(path):
+    """A picture is a document of its own, which the style of the page does not reach."""
+    root = ElementTree.parse(path).getroot()
+    has_letters = any(element.tag.endswith("}text") for element in root.iter())
+    assert not has_letters or root.get("style") == "font-variant-ligatures: none"
 
 
 # --- the book itself
