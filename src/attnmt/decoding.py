@@ -206,13 +206,12 @@ def _greedy(
         steps.append(y)
         aligns.append(align)
         running = running & (y != EOS) & (len(steps) < limits)
-    written = torch.stack(steps, dim=1).tolist()
-    return [
-        _translation(model, sentence, words, score=total, aligns=aligns, rows=[row] * len(words))
-        for row, (sentence, words, total) in enumerate(
-            zip(sentences, written, score.tolist(), strict=True)
-        )
-    ]
+    translations = []
+    for row, words in enumerate(torch.stack(steps, dim=1).tolist()):
+        path = {"rows": [row] * len(words), "aligns": aligns}
+        total = float(score[row])
+        translations.append(_translation(model, sentences[row], words, score=total, **path))
+    return translations
 
 
 # ------------------------------------------------------------------------------------ beam search
@@ -304,14 +303,6 @@ class Hypotheses(NamedTuple):
         """Which have written ``</s>``: (b, k)."""
         return self.word == EOS
 
-    def select(self, sentences: Tensor) -> "Hypotheses":
-        """Those of some of the b sentences."""
-        return Hypotheses(*(part[sentences] for part in self))
-
-    def of(self, sentence: int, n_best: int) -> "Hypotheses":
-        """The best of one sentence: four tensors (n_best,)."""
-        return Hypotheses(*(part[sentence, :n_best] for part in self))
-
 
 def expand(hypotheses: Hypotheses, log_p: Tensor) -> Hypotheses:
     """Continue each hypothesis by its j most probable next words: (b, k) to (b, k j).
@@ -332,12 +323,8 @@ def expand(hypotheses: Hypotheses, log_p: Tensor) -> Hypotheses:
     score = hypotheses.score.flatten()[:, None] + log_p  # (b k, j)
     length = hypotheses.length.flatten() + ~ended  # (b k,)
     row = torch.arange(b * k, device=word.device)  # (b k,)
-    return Hypotheses(
-        word.view(b, -1),
-        row=row[:, None].expand_as(word).reshape(b, -1),
-        score=score.view(b, -1),
-        length=length[:, None].expand_as(word).reshape(b, -1),
-    )
+    row, length = (part[:, None].expand_as(word) for part in (row, length))  # (b k, j)
+    return Hypotheses(*(part.reshape(b, -1) for part in (word, row, score, length)))
 
 
 def keep(candidates: Hypotheses, beam: Beam) -> Hypotheses:
@@ -408,11 +395,11 @@ def _beam_search(
         trail.aligns.append(align)
         done = finished(hypotheses, limits, beam) | (limits == len(trail.aligns))
         for b in done.nonzero().flatten().tolist():
-            best = hypotheses.of(b, beam.n_best)
+            best = Hypotheses(*(part[b, : beam.n_best] for part in hypotheses))
             found[live[b]] = _translations(model, sentences[live[b]], best, trail=trail)
         live = live[~done]
         limits = limits[~done]
-        hypotheses = hypotheses.select(~done)
+        hypotheses = Hypotheses(*(part[~done] for part in hypotheses))
         rows = hypotheses.row.flatten()
         trail.steps.append((hypotheses.word.flatten().tolist(), rows.tolist()))
         state = state.select(rows)
@@ -429,9 +416,8 @@ def _translations(
     for word, row, score, _ in zip(*(part.tolist() for part in best), strict=True):
         if score != -math.inf:
             words, rows = trail.back(word, row)
-            translations.append(
-                _translation(model, sentence, words, score=score, rows=rows, aligns=trail.aligns)
-            )
+            path = {"rows": rows, "aligns": trail.aligns}
+            translations.append(_translation(model, sentence, words, score=score, **path))
     return translations
 
 
