@@ -8,9 +8,9 @@ takes the words written last and answers with log p of every next word. So whate
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -22,6 +22,8 @@ from attnmt.corpus import Link, Pair
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
 
+Words = Sequence[str]
+Sentences = Sequence[Words]
 MAX_LENGTH = (2, 10)  # a translation ends after 2 * source length + 10 words at the latest
 BATCH_WORDS = 4_096  # source words of a batch, padding counted: fewer sentences if they are long
 FORBIDDEN = {
@@ -165,7 +167,7 @@ Model = Translator | Ensemble
 
 def greedy(
     model: Searchable,
-    sentences: Sequence[Sequence[str]],
+    sentences: Sentences,
     batch_size: int = 64,
     unknown: bool = True,
 ) -> list[Translation]:
@@ -187,9 +189,7 @@ def greedy(
     return _side_by_side(model, sentences, search, size=len, batch_size=batch_size)
 
 
-def _greedy(
-    model: Searchable, unknown: bool, sentences: Sequence[Sequence[str]]
-) -> list[Translation]:
+def _greedy(model: Searchable, unknown: bool, sentences: Sentences) -> list[Translation]:
     """B sentences side by side; one that has ended goes on writing ``</s>``, at no cost."""
     memory, state, limits = _start(model, sentences)
     y = torch.full_like(limits, BOS)  # (B,)
@@ -206,12 +206,11 @@ def _greedy(
         steps.append(y)
         aligns.append(align)
         running = running & (y != EOS) & (len(steps) < limits)
-    translations = []
-    for row, words in enumerate(torch.stack(steps, dim=1).tolist()):
-        path = {"rows": [row] * len(words), "aligns": aligns}
-        total = float(score[row])
-        translations.append(_translation(model, sentences[row], words, score=total, **path))
-    return translations
+    written = zip(sentences, torch.stack(steps, dim=1).tolist(), score.tolist(), strict=True)
+    return [
+        _translation(model, sentence, words, score=total, rows=[row] * len(words), aligns=aligns)
+        for row, (sentence, words, total) in enumerate(written)
+    ]
 
 
 # ------------------------------------------------------------------------------------ beam search
@@ -219,7 +218,7 @@ def _greedy(
 
 def beam_search(
     model: Searchable,
-    sentences: Sequence[Sequence[str]],
+    sentences: Sentences,
     beam: int = 5,
     length_penalty: float = 0.0,
     n_best: int = 1,
@@ -351,80 +350,60 @@ def finished(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
     return hypotheses.ended[:, : beam.n_best].all(dim=1) & (rank[:, last] >= hope)
 
 
-@dataclass
-class Trail:
-    """What the steps left behind, so that no hypothesis is ever copied.
+def _beam_search(model: Searchable, beam: Beam, sentences: Sentences) -> list[list[Translation]]:
+    """B sentences side by side, of which b are still searched: b k rows in each step.
 
-    ``steps`` has for each row of the next step the word that was written and a back-pointer, the
-    row of this step that it continues; ``aligns`` (b k, S) where each row of this step looked.
+    No hypothesis is copied. A step leaves behind, for each row of the next, the word that was
+    written and a back-pointer: the row that it continues, where its align is, too.
     """
-
-    steps: list[tuple[list[int], list[int]]] = field(default_factory=list)
-    aligns: list[Tensor | None] = field(default_factory=list)
-
-    def back(self, word: int, row: int) -> tuple[list[int], list[int]]:
-        """All words of the hypothesis that ends in ``word``, and the row that each was read from.
-
-        Args:
-            word: written in the step that is not yet in ``steps``.
-            row: of that step.
-        """
-        words = [word]
-        rows = [row]
-        for written, pointers in reversed(self.steps):
-            words.append(written[rows[-1]])
-            rows.append(pointers[rows[-1]])
-        return words[::-1], rows[::-1]
-
-
-def _beam_search(
-    model: Searchable, beam: Beam, sentences: Sequence[Sequence[str]]
-) -> list[list[Translation]]:
-    """B sentences side by side, of which b are still searched: b k rows in each step."""
     memory, state, limits = _start(model, sentences)
     live = torch.arange(len(limits), device=limits.device)  # (b,) the sentences still searched
     hypotheses = Hypotheses.first(live[:, None].repeat(1, beam.width))
     memory = memory.select(hypotheses.row.flatten())
     state = state.select(hypotheses.row.flatten())
-    trail = Trail()
+    steps: list[tuple[list[int], list[int]]] = []  # words and back-pointers, (b k,) each
+    aligns: list[Tensor | None] = []
     found: list[list[Translation]] = [[] for _ in sentences]
     while len(live):
         log_p, align, state = model.step(hypotheses.word.flatten(), state, memory)
         log_p[:, FORBIDDEN[beam.unknown]] = -torch.inf
         hypotheses = keep(expand(hypotheses, log_p), beam)
-        trail.aligns.append(align)
-        done = finished(hypotheses, limits, beam) | (limits == len(trail.aligns))
+        aligns.append(align)
+        done = finished(hypotheses, limits, beam) | (limits == len(aligns))
         for b in done.nonzero().flatten().tolist():
-            best = Hypotheses(*(part[b, : beam.n_best] for part in hypotheses))
-            found[live[b]] = _translations(model, sentences[live[b]], best, trail=trail)
+            best = (part[b, : beam.n_best].tolist() for part in hypotheses)
+            for word, row, score, _ in zip(*best, strict=True):
+                if score != -math.inf:  # there may be fewer than n_best
+                    words, rows = _trace(steps, word, row)
+                    path = {"score": score, "rows": rows, "aligns": aligns}
+                    found[live[b]].append(_translation(model, sentences[live[b]], words, **path))
         live = live[~done]
         limits = limits[~done]
         hypotheses = Hypotheses(*(part[~done] for part in hypotheses))
         rows = hypotheses.row.flatten()
-        trail.steps.append((hypotheses.word.flatten().tolist(), rows.tolist()))
+        steps.append((hypotheses.word.flatten().tolist(), rows.tolist()))
         state = state.select(rows)
         if done.any():  # the k rows of one sentence have the same memory: their order is no matter
             memory = memory.select(rows)
     return found
 
 
-def _translations(
-    model: Searchable, sentence: Sequence[str], best: Hypotheses, trail: Trail
-) -> list[Translation]:
-    """The hypotheses (n_best,) of one sentence, traced back; fewer where there are fewer."""
-    translations = []
-    for word, row, score, _ in zip(*(part.tolist() for part in best), strict=True):
-        if score != -math.inf:
-            words, rows = trail.back(word, row)
-            path = {"rows": rows, "aligns": trail.aligns}
-            translations.append(_translation(model, sentence, words, score=score, **path))
-    return translations
+def _trace(
+    steps: list[tuple[list[int], list[int]]], word: int, row: int
+) -> tuple[list[int], list[int]]:
+    """All words of the hypothesis that ends in ``word``, and the rows that they were read from."""
+    words = [word]
+    rows = [row]
+    for written, pointers in reversed(steps):
+        words.append(written[rows[-1]])
+        rows.append(pointers[rows[-1]])
+    return words[::-1], rows[::-1]
 
 
 # ------------------------------------------------------------------------ what both searches share
 
 
-def _start(model: Searchable, sentences: Sequence[Sequence[str]]) -> tuple[Rows, Rows, Tensor]:
+def _start(model: Searchable, sentences: Sentences) -> tuple[Rows, Rows, Tensor]:
     """Memory and state of some sentences, and the greatest length of each translation, (B,)."""
     source = pad([model.source_vocabulary.encode(words) for words in sentences]).to(model.device)
     memory, state = model.start(source)
@@ -433,13 +412,7 @@ def _start(model: Searchable, sentences: Sequence[Sequence[str]]) -> tuple[Rows,
 
 
 def _translation(
-    model: Searchable,
-    sentence: Sequence[str],
-    words: list[int],
-    *,
-    score: float,
-    rows: Sequence[int],
-    aligns: Sequence[Tensor | None],
+    model: Searchable, sentence: Words, words: list[int], score: float, rows: list, aligns: list
 ) -> Translation:
     """A translation of ``words`` up to ``</s>``; at step t it looked as ``aligns[t][rows[t]]``."""
     length = words.index(EOS) if EOS in words else len(words)
@@ -451,7 +424,7 @@ def _translation(
     return Translation(model.target_vocabulary.decode(words[:length]), score, alignment)
 
 
-def _check(sentences: Sequence[Sequence[str]]) -> None:
+def _check(sentences: Sentences) -> None:
     if isinstance(sentences, str) or any(isinstance(sentence, str) for sentence in sentences):
         raise TypeError(
             "sentences must be lists of words. Split a text first: "
@@ -462,21 +435,12 @@ def _check(sentences: Sequence[Sequence[str]]) -> None:
             raise ValueError(f"sentence {number} is empty: there is nothing to translate")
 
 
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
-
-
 def _side_by_side(
-    model: Searchable,
-    items: Sequence[Item],
-    answer: Callable[[list[Item]], Sequence[Answer]],
-    *,
-    size: Callable[[Item], int],
-    batch_size: int,
-) -> list[Answer]:
+    model: Searchable, items: Sequence, answer: Callable, size: Callable, batch_size: int
+) -> list[Any]:
     """Answer in batches of items that are alike in ``size``; answers in the order of the items."""
     whole(1, batch_size=batch_size)
-    answers: dict[int, Answer] = {}
+    answers: dict[int, Any] = {}
     waiting = sorted(range(len(items)), key=lambda number: -size(items[number]))
     with evaluating(model):
         while waiting:
@@ -550,7 +514,7 @@ def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[s
 
 def replace_unknown(
     translations: Sequence[Translation],
-    sentences: Sequence[Sequence[str]],
+    sentences: Sentences,
     dictionary: Mapping[str, str] | None = None,
 ) -> list[Translation]:
     """Replace each ``<unk>`` by the source word with the largest weight, or by its translation.
