@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from scipy.special import ndtri, stdtrit
 from attnmt_book.comparison import (
     ALPHA,
     SEED,
+    VERDICTS,
     Comparison,
     Decision,
     Expected,
@@ -283,8 +285,8 @@ def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
         claims: the list; the book's by default.
         load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
     """
-    claims = claims or load_claims()
-    rows = {claim.id: _measure(claim, claims.tiers, load) for claim in claims.claims}
+    claims, known = claims or load_claims(), {}
+    rows = {claim.id: _measure(claim, claims.tiers, load, known) for claim in claims.claims}
     decided: dict[str, Decision] = {}
     for group in dict.fromkeys(claim.group for claim in claims.claims):
         ready = {
@@ -301,8 +303,8 @@ def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
     ]
 
 
-def _measure(claim: Claim, tiers: dict[str, int], load: Load) -> tuple:
-    """The comparison with its seeds and means; or what is missing, alone."""
+def _measure(claim: Claim, tiers: dict[str, int], load: Load, known: dict) -> tuple:
+    """The comparison with its seeds and means; or what is missing, alone. Systems become known."""
     if not claim.runs:
         return (claim.reason,)
     systems = []
@@ -314,10 +316,12 @@ def _measure(claim: Claim, tiers: dict[str, int], load: Load) -> tuple:
         runs = load(stem, most)
         if len(runs) < min(most, tiers[claim.tier]):
             return (f"{stem} has {len(runs)} of {most} seeds (tier {claim.tier})",)
+        key = name, claim.metric, claim.parts, len(runs)
         try:
-            systems.append(_system(claim, runs, search))
+            known[key] = known.get(key) or _system(claim, runs, search)
         except NotRecorded as error:
             return (str(error),)
+        systems.append(known[key])
     first, second = systems
     seeds = tuple(0 if system.fixed else len(system.scores) for system in systems)
     means = first.mean, second.mean
@@ -334,6 +338,30 @@ def _system(claim: Claim, runs: Sequence[Run], search: str) -> System:
 
 
 # ----------------------------------------------------------------------------------------- tables
+
+
+def summary(rows: Sequence[Row], likely: float = 0.8) -> str:
+    """How the papers' claims came out, in two sentences of Markdown.
+
+    The second says how many of those that were likely to be decided were decided: with the seeds
+    that were recorded, their expected power was ``likely`` or more.
+    """
+    rows = [row for row in rows if row.claim.kind == "claim"]
+    judged = [row for row in rows if row.decision]
+    counts = Counter(row.verdict for row in judged)
+    verdicts = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS)
+    in_group = Counter(row.claim.group for row in judged)
+    sure = [
+        row
+        for row in judged
+        if power(row.claim, row.seeds, comparisons=in_group[row.claim.group]) >= likely
+    ]
+    decided = sum(row.verdict != "undecided" for row in sure)
+    return (
+        f"{len(rows)} claims of the papers, {len(judged)} of them judged. {verdicts}; "
+        f"not run: {len(rows) - len(judged)}. Of the {len(sure)} that were judged with an expected "
+        f"power of {likely:.0%}, {decided} are decided."
+    )
 
 
 def verdict_table(rows: Sequence[Row]) -> str:

@@ -16,6 +16,7 @@ from attnmt_book.claims import (
     load_claims,
     paired,
     power,
+    summary,
     verdict_table,
 )
 from attnmt_book.comparison import Comparison, Term, by_sentences, compare, constant, decide, share
@@ -236,6 +237,16 @@ def test_a_table_is_judged_together_by_the_one_rule(rows):
 
 def test_the_runs_of_today_can_be_judged():
     assert len(judge()) == len(LIST.claims)
+
+
+def test_the_summary_counts_the_papers_claims(rows):
+    text = summary(list(rows.values()))
+    judged = [row for row in rows.values() if row.decision and row.claim.kind == "claim"]
+    assert text.startswith(f"{len(PAPERS)} claims of the papers, {len(judged)} of them judged.")
+    for verdict in ("agrees", "opposite", "no difference", "undecided"):
+        assert f"{verdict}: {sum(row.verdict == verdict for row in judged)}" in text
+    assert f"not run: {len(PAPERS) - len(judged)}." in text
+    assert "Of the 0 that were judged" in summary(judge(LIST, lambda name, seeds: []))
 
 
 def test_the_table_shows_both_differences_and_what_is_missing(rows):
