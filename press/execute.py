@@ -34,6 +34,7 @@ from press.stamps import code_hash, package_hash
 from press.tree import copy_tree
 
 BUDGET = 300  # CPU-seconds that a chapter may use
+STORED = "ATTNMT_STORED"  # what is stored holds no model: as attnmt_book.live.STORED
 CELL_TIMEOUT = 600  # seconds
 
 
@@ -108,7 +109,7 @@ def run(notebook: nbformat.NotebookNode, path: Path) -> str | None:
         on_cell_executed=lambda **_: bar.update(),
     )
     try:
-        client.execute(env=os.environ | {"PYTHONPATH": str(SRC)})
+        client.execute(env=os.environ | {"PYTHONPATH": str(SRC), STORED: "1"})
     except (CellExecutionError, CellControlSignal, DeadKernelError) as error:
         return f"cell {begun[-1] + 1} failed\n\n{error}"
     finally:

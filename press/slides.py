@@ -46,6 +46,7 @@ from pybtex.database import parse_file
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from press import live
 from press.contents import ROOT, chapter_numbers, chapters
 
 SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
@@ -60,8 +61,10 @@ CAPTION_WORDS = 30
 TABLE_ROWS = 13
 CLAIMS = 20  # more claims are shown without their numbers
 SPOKEN = 140 / 60  # words a second
-LOOK = {"picture": 40, "equation": 20, "table": 5, "code": 4, "output": 4, "text": 0}
+LOOK = {"stage": 60, "picture": 40, "equation": 20, "table": 5, "code": 4, "output": 4, "text": 0}
 # seconds: a picture, and a line of anything else
+LIVE = """<link rel="stylesheet" href="{static}/live/see.css">
+<script type="module" src="{static}/live/page.mjs"></script>"""
 LESSON = 50  # minutes; a longer deck says where to break
 
 
@@ -322,6 +325,8 @@ class Deck:
                 continue  # exercises and their solutions are not told
             elif directive and directive[1] == "figure":
                 self.figure(directive[2], token.content)
+            elif directive and directive[1] == "live":
+                self.live(directive[2], token.content)
             elif directive:
                 self.markdown(re.sub(r"(?m)^:[\w-]+:.*\n", "", token.content), notes=True)
             elif notes:
@@ -433,6 +438,12 @@ class Deck:
         data = (self.path.parent / name).read_bytes()
         kind = {".svg": "svg+xml"}.get(Path(name).suffix, Path(name).suffix[1:])
         self.picture(kind, base64.b64encode(data).decode(), options.get("alt", ""), caption=caption)
+
+    def live(self, models: str, content: str) -> None:
+        """The component itself; a printed slide has its still."""
+        shown = live.block(models, dict(live.OPTION.findall(content)))
+        self.show("stage", live.box(shown), 540)
+        self.say(live.OPTION.sub("", content).strip())
 
     def exercise(self, title: str) -> None:
         if self.exercises is None:
@@ -613,6 +624,7 @@ def page(deck: Deck, static: str, back: str = "") -> str:
     return Template(template).substitute(
         title=re.sub(r"<[^>]+>", "", deck.slides[0].title),
         static=static,
+        live=LIVE.format(static=static) if 'class="live"' in "".join(sections) else "",
         code=HtmlFormatter(style="a11y-high-contrast-light").get_style_defs("pre"),
         slides="\n".join(sections),
     )
@@ -663,6 +675,7 @@ def main() -> int:
     for folder in ("_vendor/mathjax", "_vendor/reveal", "_style"):
         target = static / (folder.partition("/")[2] or ".")
         shutil.copytree(ROOT / "book" / folder, target, dirs_exist_ok=True)
+    live.copy_files(static / live.FOLDER, {name for one in live.book_blocks() for name in one.models})
     for deck in decks:
         size = (options.into / f"{deck.path.stem}.html").stat().st_size / 1000
         print(f"{deck.path.stem:24}{len(deck.slides):4} slides{deck.minutes:6g} min{size:7.0f} KB")

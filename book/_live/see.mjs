@@ -8,6 +8,7 @@
 //   weights      instead of fetching: { name: ArrayBuffer, or text in base64 }
 //   sentence     German, to begin with, and `english`, its translation
 //   sentences    instead of fetching sentences.json: its content
+//   frame        of a step, to begin with: 0 to 3
 //   code         { name: { frame: HTML } }, the package's source beside a step
 //   translator   instead of importing translator.mjs: the module
 //
@@ -569,20 +570,27 @@ export function joined(one, other, known) {
 
 // A model's card: what it wrote, what it read meanwhile, and what became of the reference.
 class Card {
-  constructor({ model, light }) {
+  constructor({ model, light, beside: other }) {
     this.model = model;
     this.about = describe(model);
     this.words = new Words({ label: `Translation by ${this.about.name}`, lang: "en", light });
     this.verdict = make("p", { class: "live-verdict" });
     this.vector = make("div", { class: "live-vector" });
     this.element = make(
-      "section",
-      { class: `live-card ${model.attends ? "attends" : "fixed"}`, "aria-label": `${this.about.title}: ${this.about.name}` },
+      "div",
+      { class: `live-card ${model.attends ? "attends" : "fixed"}`, role: "group", "aria-label": `${this.about.title}: ${this.about.name}` },
       make("h4", { class: "live-title" }, this.about.title, " ", make("small", {}, `${this.about.name}, ${this.about.paper}`)),
       this.words.element,
       this.verdict,
-      this.vector,
+      other ? this.vector : null,
     );
+  }
+
+  // Beside a model of the same kind, by what sets it apart.
+  nameIt() {
+    const { config } = this.model;
+    const title = config.feeding ? "With input feeding" : "Without input feeding";
+    this.element.querySelector(".live-title").firstChild.data = title;
   }
 
   // Translate, drawing word by word.
@@ -639,9 +647,11 @@ class Translation {
   constructor({ models, sentences, first, mode }) {
     Object.assign(this, { sentences, mode, turn: 0, visited: new Map() });
     this.cards = models.map((model) => {
-      const card = new Card({ model, light: (at) => this.lightTarget(card, at) });
+      const card = new Card({ model, beside: mode === "pair", light: (at) => this.lightTarget(card, at) });
       return card;
     });
+    if (new Set(this.cards.map((card) => card.about.title)).size < models.length)
+      this.cards.forEach((card) => card.nameIt());
     this.looker = this.cards.find((card) => card.model.attends);
     this.chooser = new Chooser({
       model: models[0], sentences, first, most: 16, longer: true,
@@ -746,7 +756,7 @@ class Translation {
   // With nobody pointing: the word that reached farthest.
   settle() {
     if (this.looker?.steps?.length) this.lightTarget(this.looker, this.rest ?? 0);
-    else this.cards[0].show(0);
+    else this.lightTarget(this.cards[0], 0);
   }
 
   lightTarget(card, at) {
@@ -811,12 +821,13 @@ class Translation {
   }
 }
 
-// The written word whose strongest source word lies farthest from its own place.
+// The written word that surely looked at one word, and far from its own place.
 function farthest(steps) {
   const total = steps[0]?.align?.length ?? 1;
   const jump = steps.map((step, at) => {
     const best = largest(step.align);
-    return isWord(step.word) && step.align[best] > 0.6 ? Math.abs(best / total - at / steps.length) : 0;
+    const far = Math.abs(best / total - at / steps.length);
+    return isWord(step.word) ? step.align[best] * (0.1 + far) : 0;
   });
   return largest(jump);
 }
@@ -870,8 +881,8 @@ function meter(text, length, under = false) {
 }
 
 class Stepper {
-  constructor({ library, models, names, sentences, first, code }) {
-    Object.assign(this, { library, names, sentences, code, turn: 0, at: 0, frame: 0, loaded: new Map() });
+  constructor({ library, models, names, sentences, first, frame, code }) {
+    Object.assign(this, { library, names, sentences, code, begin: frame, turn: 0, at: 0, loaded: new Map() });
     models.forEach((model, number) => this.loaded.set(names[number], model));
     this.name = names[0];
     this.chooser = new Chooser({ model: models[0], sentences, first, most: 9, longer: false, changed: (entry) => this.translate(entry) });
@@ -939,7 +950,7 @@ class Stepper {
     this.which.replaceChildren(
       ...this.names.map((name) => {
         const model = this.loaded.get(name);
-        const title = model ? describe(model).name : (this.library.options.labels?.[name] ?? name);
+        const title = model ? describe(model).name : name.replace(/^luong-/, "Luong: ");
         const when = asks[name] ?? "asks after";
         return make("button", { type: "button", class: "live-button", "aria-pressed": String(name === this.name), onclick: () => this.pick(name) }, title, make("small", {}, ` ${when}`));
       }),
@@ -961,7 +972,8 @@ class Stepper {
     }
     const steps = await write(this.model, read.words, (step) => this.target.add(step.word), () => turn !== this.turn);
     if (!steps) return;
-    Object.assign(this, { read, steps, at: farthest(steps), frame: 0 });
+    Object.assign(this, { read, steps, at: farthest(steps), frame: this.begin });
+    this.begin = 0;
     this.draw();
     this.element.dataset.done = String(turn);
   }
@@ -1021,7 +1033,7 @@ class Stepper {
       ...this.frames.map((frame, number) => {
         const lit = number === this.frame;
         const press = () => ((this.frame = number), this.stop(), this.draw());
-        const button = make("button", { type: "button", "aria-current": lit ? "step" : null, onclick: press }, make("b", {}, `${number + 1} ${frame.name}`), html("span", { class: "live-equation" }, mark(frame.equation)));
+        const button = make("button", { type: "button", class: "live-frame", "aria-current": lit ? "step" : null, onclick: press }, make("b", {}, `${number + 1} ${frame.name}`), html("span", { class: "live-equation" }, mark(frame.equation)));
         return make("li", { class: lit ? "lit" : "" }, button);
       }),
     );
@@ -1129,7 +1141,7 @@ const VIEWS = {
 export async function render({ model: given, el }) {
   const option = (name) => given.get(name);
   const options = Object.fromEntries(
-    ["mode", "models", "weights", "sentence", "english", "sentences", "code", "labels", "translator"].map((name) => [name, option(name) ?? undefined]),
+    ["mode", "models", "weights", "sentence", "english", "sentences", "frame", "code", "translator"].map((name) => [name, option(name) ?? undefined]),
   );
   const mode = options.mode ?? "single";
   const names = options.models ?? Object.keys(options.weights ?? {});
@@ -1149,14 +1161,16 @@ export async function render({ model: given, el }) {
     const [sentences, ...models] = await Promise.all([library.sentences(), ...first.map((name) => library.model(name, progress))]);
     performance.mark("live-loaded");
     const sentence = options.sentence ? { de: options.sentence, en: options.english } : sentences.chains[0][0];
-    view = VIEWS[mode]({ library, models, names, sentences, first: sentence, code: options.code });
+    view = VIEWS[mode]({ library, models, names, sentences, first: sentence, frame: options.frame ?? 0, code: options.code });
   } catch (error) {
     console.warn(error);
     const again = make("button", { type: "button", class: "live-button", onclick: () => render({ model: given, el }) }, "Try again");
     status.replaceChildren("The model could not be fetched. Is there a connection? ", again);
     return () => {};
   }
+  const byKeyboard = el.querySelector(":focus-visible");
   el.replaceChildren(view.element);
+  if (byKeyboard) view.chooser.field.focus(); // the button that had the focus is gone
   el.classList.add("live-on");
   await view.translate(view.chooser.entry);
   return () => (view.turn = Infinity);

@@ -1,89 +1,120 @@
-"""What a chapter does with a model that it trains itself: train it, translate, say how it went."""
+"""A model under the reader's hands in a notebook: the book's live translation, for any model.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+``show_live(model, "Der Hund schläft.")`` as the last line of a cell shows the component that the
+book's pages have, for a model that was just trained. Words and weights are computed in the browser,
+by `book/_live/translator.mjs`, from a copy of the model with two bytes a number. Nothing is asked
+of a server.
 
-from attnmt.corpus import Corpus, Pair
-from attnmt.decoding import Translation, greedy
-from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, texts
+That copy is one to two megabytes, so a notebook that is executed to be stored and published must
+not hold it: with ``ATTNMT_STORED`` in the environment, which `press.execute` sets, the cell says one
+line instead.
+"""
+
+import base64
+import json
+import os
+import tempfile
+from html import escape
+from pathlib import Path
+
 from attnmt.model import Translator
-from attnmt.training import History, Recipe
-from attnmt_book.runs import Run, record, undertrained, undertrained_plan
+from attnmt_book.weights import save_compact
 
-MOST = 1_000  # test pairs that a chapter measures; recorded runs have all of them
-
-
-@dataclass(frozen=True)
-class Translated:
-    """Test pairs and long pairs with their translations, one after the other.
-
-    Attributes:
-        pairs: those of the test, then the long ones.
-        translations: greedy, one for each pair.
-        sentences: the same as text.
-        test: BLEU of the first part.
-        long: BLEU of the second.
-        by_length: BLEU of both, by the length of the source.
-    """
-
-    pairs: list[Pair]
-    translations: list[Translation]
-    sentences: list[str]
-    test: Bleu
-    long: Bleu
-    by_length: list[Bucket]
+STORED = "ATTNMT_STORED"
+HERE = Path(__file__).parent
+FILES = (HERE / "live", HERE.parents[1] / "book" / "_live")  # an installed package, a checkout
+HEIGHT = 760  # pixels, until the page inside says how high it is
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><style>{style}
+body {{ margin: 0; padding: 4px 4px 24px; background: Canvas; }} .live.follows {{ margin: 0; }} html {{ color-scheme: light dark; }}</style></head>
+<body><div class="live follows" id="box">The model is being read ...</div>
+<script type="module">
+const data = {data};
+const module = (text) => import(URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }})));
+const [see, translator] = await Promise.all([module(data.see), module(data.translator)]);
+const options = {{ ...data.options, translator }};
+await see.render({{ model: {{ get: (name) => options[name] }}, el: box }});
+const fit = () => {{ try {{ frameElement.style.height = `${{document.body.scrollHeight + 16}}px`; }} catch {{}} }};
+new ResizeObserver(fit).observe(document.body);
+</script></body></html>"""
 
 
-def translate_test(model: Translator, corpus: Corpus, most: int = MOST) -> Translated:
-    """Translate the first ``most`` test pairs and all long ones, greedily, and score them."""
-    some = list(corpus.test[:most])
-    pairs = some + list(corpus.long)
-    translations = greedy(model, [pair.source for pair in pairs])
-    sentences = texts(model, translations)
-    references = [pair.target_text for pair in pairs]
-    count = len(some)
-    return Translated(
-        pairs=pairs,
-        translations=translations,
-        sentences=sentences,
-        test=bleu(sentences[:count], references[:count], lowercase=True),
-        long=bleu(sentences[count:], references[count:], lowercase=True),
-        by_length=bleu_by_length(sentences, pairs),
-    )
+class LiveView:
+    """What :func:`show_live` gives a notebook to show."""
+
+    def __init__(self, model: Translator, sentence: str, english: str = "", frames: bool = False):
+        self.model = model
+        self.sentence = sentence
+        self.english = english
+        self.frames = frames
+
+    def __repr__(self) -> str:
+        name = self.model.config["model"]
+        return f"Run this cell in a notebook to translate with {name} as you type: {self.sentence}"
+
+    def options(self) -> dict[str, object]:
+        """What the component is told, its model as base64."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.safetensors"
+            save_compact(self.model, path)
+            weights = base64.b64encode(path.read_bytes()).decode()
+        sentences = json.loads(asset("sentences.json"))
+        return {
+            "mode": "step" if self.frames else "single",
+            "weights": {"model": weights},
+            "sentence": self.sentence,
+            "english": self.english,
+            "sentences": sentences,
+        }
+
+    def page(self) -> str:
+        """A page of its own, with the component and the model in it."""
+        data = {
+            "options": self.options(),
+            "see": asset("see.mjs"),
+            "translator": asset("translator.mjs"),
+        }
+        text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+        return PAGE.format(style=asset("see.css"), data=text)
+
+    def _repr_html_(self) -> str | None:
+        if STORED in os.environ:
+            return None  # and so the notebook stores the line of __repr__ alone
+        style = f"width: 100%; height: {HEIGHT}px; border: 0"
+        title = "A model that translates as you type"
+        return f'<iframe title="{title}" style="{style}" srcdoc="{escape(self.page())}"></iframe>'
 
 
-def train_or_load(
-    name: str, captions: Corpus | None, make: Callable[[Corpus], Translator], *, recipe: Recipe
-) -> tuple[Translator | None, Run]:
-    """Train a model on captions and measure it; without captions, load a recorded run instead.
+def show_live(
+    model: Translator, sentence: str, *, english: str = "", frames: bool = False
+) -> LiveView:
+    """Show a model in a notebook, translating what the reader types.
 
     Args:
-        name: of the recorded run of the same configuration, such as "rnnsearch-multi30k-0".
-        captions: from :func:`.real_text`.
-        make: makes the model for a corpus.
-        recipe: how to train it.
+        model: made by a constructor, German to English.
+        sentence: German, to begin with.
+        english: its translation, if it is known: then wrong words are marked.
+        frames: show one step frame by frame instead; the model must attend.
 
-    Returns:
-        The model, or None where there are no captions; and the run.
+    Raises:
+        ValueError: a model that was put together by hand, an empty sentence, or frames of a model
+            that does not attend.
     """
-    if captions is None:
-        return None, undertrained(name)
-    model = make(captions)
-    samples = undertrained_plan()["corpora"]["multi30k"]["samples"]
-    run, _ = record(name, model, captions, recipe=recipe, samples=samples)
-    return model, run
+    if not model.config:
+        raise ValueError("a model put together by hand cannot be shown: use a constructor")
+    if not sentence.strip():
+        raise ValueError("give show_live a German sentence to begin with")
+    if frames and not model.attends:
+        raise ValueError("this model does not attend, so there are no frames to show")
+    return LiveView(model, sentence, english, frames)
 
 
-def say_training(model: Translator, history: History) -> None:
-    """Print how large a model is and how long its training took."""
-    print(f"{sum(weights.numel() for weights in model.parameters()):,} parameters, ", end="")
-    print(f"{history.cpu_seconds:.0f} CPU-seconds of training on {history.device}")
+def asset(name: str) -> str:
+    """The text of one of the component's files.
 
-
-def say_run(run: Run) -> None:
-    """Print what a run was trained on, for how long, and its BLEU on the test pairs."""
-    print(f"{run.corpus['train']:,} training pairs, ", end="")
-    print(f"{run.history.cpu_seconds:.0f} CPU-seconds")
-    score = run.bleu
-    print(f"test BLEU {score.score:.1f}, 95% interval {score.low:.1f} to {score.high:.1f}")
-    print(score.signature)
+    Raises:
+        FileNotFoundError: the package was installed without them.
+    """
+    for folder in FILES:
+        if (folder / name).is_file():
+            return (folder / name).read_text(encoding="utf-8")
+    raise FileNotFoundError(f"{name} is neither in {FILES[0]} nor in {FILES[1]}: install again")

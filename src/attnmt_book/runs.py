@@ -19,7 +19,7 @@ import time
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,7 +31,7 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from attnmt.checks import one_of
-from attnmt.corpus import Corpus, grammar_corpus, multi30k
+from attnmt.corpus import Corpus
 from attnmt.decoding import force_align, greedy
 from attnmt.files import write_aside
 from attnmt.metrics import (
@@ -43,9 +43,11 @@ from attnmt.metrics import (
     bleu_statistics,
     sentence_losses,
     texts,
+    without_unknown,
 )
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, History, Recipe, fit
+from attnmt_book.corpora import CORPORA
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,9 @@ class Sentences:
 
     ``statistics`` has arrays with a row for each sentence of a part of the corpus, named
     ``PART_bleu`` (:func:`.bleu_statistics`), ``PART_losses`` (:func:`.sentence_losses`),
-    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends)
-    and ``PART_length`` (words of the source); ``translations`` has the sentences of each part, if
-    the text is ours.
+    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends),
+    ``PART_length`` (words of the source) and ``PART_known`` (whether both vocabularies have all of
+    its words); ``translations`` has the sentences of each part, if the text is ours.
     """
 
     statistics: dict[str, np.ndarray]
@@ -197,6 +199,9 @@ def measure(model: Translator, corpus: Corpus) -> tuple[Sentences, float]:
         statistics[f"{part}_losses"] = sentence_losses(model, pairs).astype(np.float32)
         lengths = [len(pair.source) for pair in pairs]
         statistics[f"{part}_length"] = np.array(lengths, dtype=np.uint16)
+        known = np.zeros(len(pairs), dtype=bool)
+        known[without_unknown(pairs, model)] = True
+        statistics[f"{part}_known"] = known
         if model.attends and pairs[0].sure is not None:
             links = alignment_statistics(force_align(model, pairs), pairs)
             statistics[f"{part}_aer"] = links.astype(np.uint16)
@@ -396,8 +401,6 @@ TITLES = {  # what figures and tables call the systems
     "luong-local-p": "local-p general",
     "luong-feeding": "dot + feed",
 }
-CORPORA: dict[str, Callable[..., Corpus]] = {"grammar": grammar_corpus, "multi30k": multi30k}
-
 
 @cache
 def book(folder: Path | None = None) -> dict[str, Any]:
@@ -410,8 +413,10 @@ def book(folder: Path | None = None) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def names(*tiers: str) -> list[str]:
-    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed.
+def planned(*tiers: str) -> dict[str, tuple[str, str, int]]:
+    """System, corpus and seed of each run of the book, or of some tiers, by the run's name.
+
+    Names of systems and corpora may have hyphens, so a name is looked up, not taken apart.
 
     Raises:
         ValueError: no such tier.
@@ -419,13 +424,18 @@ def names(*tiers: str) -> list[str]:
     plan = {tier["name"]: tier for tier in book()["tiers"]}
     for tier in tiers:
         one_of(plan, tier=tier)
-    return [
-        f"{system}-{tier['corpus']}-{seed}"
+    return {
+        f"{system}-{tier['corpus']}-{seed}": (system, tier["corpus"], seed)
         for name, tier in plan.items()
         if name in (tiers or plan)
         for seed in tier["seeds"]
         for system in tier["systems"]
-    ]
+    }
+
+
+def names(*tiers: str) -> list[str]:
+    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed."""
+    return list(planned(*tiers))
 
 
 @cache
@@ -447,10 +457,10 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         ValueError: the book has no such run.
     """
     one_of(names(), name=name)
-    system, corpus_name, seed = name.rsplit("-", 2)
+    system, corpus_name, seed = planned()[name]
     corpus = corpus_of(corpus_name)
     plan = book()["corpora"][corpus_name]
-    arguments = {**book()["systems"][system], "seed": int(seed)}
+    arguments = {**book()["systems"][system], "seed": seed}
     recipe = RECIPES[arguments.pop("recipe")] if "recipe" in arguments else Recipe(**plan["recipe"])
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
     checkpoint = work / f"{name}.checkpoint" if work else None
@@ -459,7 +469,7 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         model,
         corpus,
         recipe=recipe,
-        seed=int(seed),
+        seed=seed,
         samples=plan["samples"],
         curve=plan["curve"],
         checkpoint=checkpoint,

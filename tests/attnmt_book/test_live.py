@@ -1,58 +1,75 @@
-"""live.py: what a chapter measures of a model that it trains."""
+"""A model under the reader's hands in a notebook; and what notebooks store of it: nothing."""
 
-from dataclasses import replace
+import base64
+import json
+import re
+from html import unescape
+from pathlib import Path
 
-from attnmt import Recipe, bleu, fit, greedy, rnnsearch
-from attnmt.metrics import texts
+import pytest
+
+from attnmt.model import rnnencdec, rnnsearch
 from attnmt_book import live
-from attnmt_book.live import say_run, say_training, train_or_load, translate_test
+from attnmt_book.live import STORED, show_live
+from attnmt_book.weights import load_compact
+from press import execute
 
-RECIPE = Recipe(epochs=1, batch_size=64)
-
-
-def with_long(corpus):
-    return replace(corpus, long=corpus.valid)
+BOOK = Path(__file__).resolve().parents[2] / "book"
 
 
-def test_only_some_test_pairs_are_translated_and_all_long_ones(sharp, corpus):
-    found = translate_test(sharp, with_long(corpus), most=10)
-    assert found.pairs == [*corpus.test[:10], *corpus.valid]
-    expected = texts(sharp, greedy(sharp, [pair.source for pair in corpus.test[:10]]))
-    assert found.sentences[:10] == expected
-    references = [pair.target_text for pair in corpus.test[:10]]
-    assert found.test == bleu(expected, references, lowercase=True)
-    assert found.long.sentences == len(corpus.valid)
-    assert len(found.translations) == len(found.sentences) == len(found.pairs)
-    assert sum(bucket.bleu.sentences for bucket in found.by_length) == len(found.pairs)
+@pytest.fixture
+def model(corpus):
+    return rnnsearch(corpus, hidden=8)
 
 
-def test_without_captions_a_recorded_run_is_loaded():
-    model, run = train_or_load("rnnsearch-multi30k-0", None, rnnsearch, recipe=RECIPE)
-    assert model is None
-    assert run.name == "rnnsearch-multi30k-0"
+def told(view) -> dict:
+    """What the page inside is told."""
+    html = unescape(view._repr_html_())
+    text = re.search(r"(?m)^const data = (.*);$", html)[1]
+    return json.loads(text)
 
 
-def test_with_captions_a_model_is_trained_and_measured(corpus, monkeypatch, capsys):
-    plan = {"corpora": {"multi30k": {"samples": ["w1 w2"]}}}
-    monkeypatch.setattr(live, "undertrained_plan", lambda: plan)
-    model, run = train_or_load(
-        "tiny-multi30k-0", corpus, lambda text: rnnsearch(text, hidden=8), recipe=RECIPE
-    )
-    assert run.model == model.config
-    assert [sample.source for sample in run.samples] == [["w1", "w2"]]
-    capsys.readouterr()
-    say_run(run)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("300 training pairs, ")
-    assert lines[1].startswith(f"test BLEU {run.bleu.score:.1f}, 95% interval ")
-    assert lines[2] == run.bleu.signature
+def test_the_page_holds_the_model_and_the_component(model, tmp_path, monkeypatch):
+    monkeypatch.delenv(STORED, raising=False)
+    data = told(show_live(model, "w1 w2 w3", english="v3 v2 v1"))
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(base64.b64decode(data["options"]["weights"]["model"]))
+    assert load_compact(path).config == model.config
+    assert data["options"]["sentence"] == "w1 w2 w3"
+    assert data["options"]["mode"] == "single"
+    assert "export async function render" in data["see"]
+    assert "export async function load" in data["translator"]
+    assert told(show_live(model, "w1", frames=True))["options"]["mode"] == "step"
 
 
-def test_what_is_said_of_a_training(corpus, capsys):
-    model = rnnsearch(corpus, hidden=8)
-    history = fit(model, corpus, RECIPE, progress=False)
-    capsys.readouterr()
-    say_training(model, history)
-    said = capsys.readouterr().out
-    assert said.startswith(f"{sum(w.numel() for w in model.parameters()):,} parameters, ")
-    assert said.endswith(f" CPU-seconds of training on {history.device}\n")
+def test_a_notebook_that_is_stored_holds_a_line_instead(model, monkeypatch):
+    monkeypatch.setenv(STORED, "1")
+    view = show_live(model, "Der Hund schläft.")
+    assert view._repr_html_() is None
+    assert "Der Hund schläft." in repr(view)
+    assert execute.STORED == STORED  # so the executor sets it
+
+
+def test_stored_notebooks_hold_no_model():
+    notebooks = sorted(BOOK.glob("*.ipynb"))
+    assert notebooks
+    for path in notebooks:
+        text = path.read_text(encoding="utf8")
+        assert "srcdoc" not in text, path.name
+        assert "attnmt-model-1" not in text, path.name
+
+
+def test_what_cannot_be_shown_says_why(model, corpus):
+    with pytest.raises(ValueError, match="give show_live a German sentence"):
+        show_live(model, " ")
+    with pytest.raises(ValueError, match="does not attend"):
+        show_live(rnnencdec(corpus, hidden=8), "w1", frames=True)
+    model.config = {}
+    with pytest.raises(ValueError, match="put together by hand"):
+        show_live(model, "w1")
+
+
+def test_an_installation_without_the_component_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(live, "FILES", (tmp_path, tmp_path / "book"))
+    with pytest.raises(FileNotFoundError, match=r"see\.mjs is neither in"):
+        live.asset("see.mjs")
