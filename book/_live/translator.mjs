@@ -497,6 +497,11 @@ class Run {
   /**
    * Write the next word, the most probable one. `</s>` ends the sentence.
    *
+   * Returns all that the model computed on the way: `time`, from 0; `asks`, "before" or "after" it
+   * recurs; `read`, the word y_{i-1}; `query` and the `scores` of all S positions; `window` {p, D,
+   * first, last} and `gain`, or null; `align`, the weights; `context`; `state`, the new one; `best`,
+   * five candidates {word, p}; `word` and `logP`. Where nothing attends, scores and align are null.
+   *
    * `yPrev`: the word to go on from, if not the one written last. So a reference can be forced, and
    * read on from behind the end.
    */
@@ -544,7 +549,11 @@ function strongest(numbers, count) {
   return found;
 }
 
-/** A translator: `config`, `sourceWords`, `targetWords` (without special symbols' forgeries). */
+/**
+ * A translator: its `config` as the constructor in PyTorch noted it, and its words.
+ *
+ * `sourceWords` and `targetWords` are in the order of their indexes, the four special symbols first.
+ */
 class Model {
   constructor({ metadata, tensors }) {
     this.config = JSON.parse(metadata.config);

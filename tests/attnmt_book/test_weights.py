@@ -69,6 +69,12 @@ def test_it_is_read_as_float32_and_rounded_once(model, tmp_path):
         assert torch.equal(values, read.state_dict()[name])
 
 
+def test_the_same_model_makes_the_same_bytes(model, tmp_path):
+    for name in ("one", "another"):
+        save_compact(model, tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "another").read_bytes()
+
+
 def test_the_model_itself_stays_as_it_is(model, tmp_path):
     before = {name: values.clone() for name, values in model.state_dict().items()}
     save_compact(model, tmp_path / "model.safetensors")
