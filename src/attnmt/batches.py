@@ -47,12 +47,7 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
-        return Batch(
-            source=self.source.to(device),
-            target_in=self.target_in.to(device),
-            target_out=self.target_out.to(device),
-            target_mask=self.target_mask.to(device),
-        )
+        return Batch(**{name: part.to(device) for name, part in vars(self).items()})
 
 
 def pad(sequences: Sequence[Sequence[int]], extra: int = 0) -> Source:

@@ -74,22 +74,15 @@ class Corpus:
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
         """The ``vocabulary_size`` most frequent source words of ``train``."""
-        return Vocabulary.build(
-            (pair.source for pair in self.train),
-            self.vocabulary_size,
-            self.source_language,
-            lower=self.lower,
-        )
+        return self._vocabulary([pair.source for pair in self.train], self.source_language)
 
     @cached_property
     def target_vocabulary(self) -> Vocabulary:
         """The ``vocabulary_size`` most frequent target words of ``train``."""
-        return Vocabulary.build(
-            (pair.target for pair in self.train),
-            self.vocabulary_size,
-            self.target_language,
-            lower=self.lower,
-        )
+        return self._vocabulary([pair.target for pair in self.train], self.target_language)
+
+    def _vocabulary(self, sentences: list[tuple[str, ...]], language: str) -> Vocabulary:
+        return Vocabulary.build(sentences, self.vocabulary_size, language, lower=self.lower)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -203,16 +196,10 @@ def corpus_from_files(
     report |= {"also held out": len(rest) - len(train), "kept": len(train)}
     if not train:
         raise ValueError(f"{source}: every training sentence also stands in valid or test")
-    return Corpus(
-        Path(source).name.split(".")[0],
-        *languages,
-        train=train,
-        valid=held_out[:valid],
-        test=held_out[valid:],
-        vocabulary_size=vocabulary_size,
-        lower=lower,
-        report=report,
-    )
+    name = Path(source).name.split(".")[0]
+    parts = {"train": train, "valid": held_out[:valid], "test": held_out[valid:]}
+    more = {"vocabulary_size": vocabulary_size, "lower": lower, "report": report}
+    return Corpus(name, *languages, **parts, **more)
 
 
 def _read_texts(
@@ -228,17 +215,14 @@ def _read_texts(
                 f"{min(len(lines), len(targets)) + 1:,} on, sentences have no partner"
             )
         return list(zip(lines, targets, strict=True))
-    texts = []
     for number, line in enumerate(lines, 1):
-        source_text, tab, rest = line.partition("\t")
-        if line.strip() and not tab:
+        if line.strip() and "\t" not in line:
             raise ValueError(
                 f"{source}, line {number:,}: no tab, so there is no target column. Give the "
                 "translations as a second file, or write: source, tab, target."
             )
-        target_text, _, _ = rest.partition("\t")
-        texts.append((source_text, target_text))
-    return texts
+    columns = [[*line.split("\t"), ""] for line in lines]  # an empty line has no target, either
+    return [(row[0], row[1]) for row in columns]
 
 
 # ------------------------------------------------------------------------------------- Multi30k
@@ -445,24 +429,11 @@ def grammar_corpus(
 
 def _pair(sample: Sample, direction: str) -> Pair:
     """A sample of the grammar, read in one direction."""
-    german, english, sure, possible, german_classes, english_classes = sample
-    pair = Pair(
-        german,
-        english,
-        source_text=written(german),
-        target_text=written(english),
-        sure=sure,
-        possible=possible,
-        classes=english_classes,
-    )
-    if direction == "de-en":
-        return pair
-    return Pair(
-        english,
-        german,
-        source_text=pair.target_text,
-        target_text=pair.source_text,
-        sure=frozenset(sorted((e, g) for g, e in sure)),
-        possible=frozenset(sorted((e, g) for g, e in possible)),
-        classes=german_classes,
-    )
+    source, target, sure, possible, source_classes, classes = sample  # German to English
+    if direction == "en-de":
+        source, target = target, source
+        classes = source_classes
+        sure = frozenset(sorted((e, g) for g, e in sure))
+        possible = frozenset(sorted((e, g) for g, e in possible))
+    known = {"sure": sure, "possible": possible, "classes": classes}
+    return Pair(source, target, source_text=written(source), target_text=written(target), **known)

@@ -304,38 +304,40 @@ class Hypotheses(NamedTuple):
         """Which have written ``</s>``: (b, k)."""
         return self.word == EOS
 
-    def select(self, sentences: Tensor) -> "Hypotheses":
-        """Those of some of the b sentences."""
+    def of(self, sentences: Tensor | int) -> "Hypotheses":
+        """Those of some of the b sentences, or, (k,), of one."""
         return Hypotheses(*(part[sentences] for part in self))
 
-    def of(self, sentence: int, n_best: int) -> "Hypotheses":
-        """The best of one sentence: four tensors (n_best,)."""
-        return Hypotheses(*(part[sentence, :n_best] for part in self))
 
-
-def expand(hypotheses: Hypotheses, log_p: Tensor) -> Hypotheses:
+def expand(hypotheses: Hypotheses, log_p: Tensor, rows: Tensor | None = None) -> Hypotheses:
     """Continue each hypothesis by its j most probable next words: (b, k) to (b, k j).
 
     Of one hypothesis no more than k can be among the best k of all, so j = k is enough. One that
-    has ended has one way on, at no cost: to stay as it is.
+    has ended has one way on, at no cost: to stay as it is. Others that are not in ``rows`` have no
+    way on.
 
     Args:
         hypotheses: (b, k).
-        log_p: of every next word, (b k, V).
+        log_p: of every next word, (R, V).
+        rows: whom ``log_p`` continues, (R,) of 0 to b k - 1; all of them if not given.
     """
     b, k = hypotheses.word.shape
-    log_p, word = log_p.topk(min(k, log_p.size(1)))  # (b k, j)
+    best, next_word = log_p.topk(min(k, log_p.size(1)))  # (R, j)
+    row = torch.arange(b * k, device=best.device)  # (b k,)
+    rows = row if rows is None else rows
+    word = next_word.new_full((b * k, best.size(1)), EOS)  # (b k, j)
+    cost = best.new_full(word.shape, -torch.inf)
+    word[rows] = next_word
+    cost[rows] = best
     ended = hypotheses.ended.flatten()  # (b k,)
     word[ended] = EOS
-    log_p[ended] = -torch.inf
-    log_p[ended, 0] = 0
-    score = hypotheses.score.flatten()[:, None] + log_p  # (b k, j)
+    cost[ended] = -torch.inf
+    cost[ended, 0] = 0
     length = hypotheses.length.flatten() + ~ended  # (b k,)
-    row = torch.arange(b * k, device=word.device)  # (b k,)
     return Hypotheses(
         word.view(b, -1),
         row=row[:, None].expand_as(word).reshape(b, -1),
-        score=score.view(b, -1),
+        score=(hypotheses.score.flatten()[:, None] + cost).view(b, -1),
         length=length[:, None].expand_as(word).reshape(b, -1),
     )
 
@@ -346,11 +348,12 @@ def keep(candidates: Hypotheses, beam: Beam) -> Hypotheses:
     return Hypotheses(*(part.gather(1, best) for part in candidates))
 
 
-def finished(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
-    """Which sentences have their answers, (b,): no hypothesis that is open can still change them.
+def hopeful(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
+    """Which hypotheses can still change a sentence's answers, (b, k).
 
     Since log p only falls, the best that an open hypothesis can hope for is its present score at
-    the greatest length.
+    the greatest length. Where ``n_best`` that have ended rank higher, it need not be continued, nor
+    need those below it, which have still less to hope for.
 
     Args:
         hypotheses: (b, k).
@@ -358,10 +361,15 @@ def finished(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
         beam: says how many answers are wanted, and how hypotheses rank.
     """
     rank = beam.rank(hypotheses.score, hypotheses.length)  # (b, k)
-    hope = beam.rank(hypotheses.score, limits[:, None])  # (b, k)
-    hope = hope.masked_fill(hypotheses.ended, -torch.inf).amax(dim=1)  # (b,)
-    last = beam.n_best - 1
-    return hypotheses.ended[:, : beam.n_best].all(dim=1) & (rank[:, last] >= hope)
+    rank = rank.masked_fill(~hypotheses.ended, -torch.inf)
+    answer = rank.topk(beam.n_best).values[:, -1:]  # (b, 1) the last that would be an answer
+    possible = ~hypotheses.ended & (hypotheses.score > -torch.inf)
+    return possible & (beam.rank(hypotheses.score, limits[:, None]) >= answer)
+
+
+def finished(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
+    """Which sentences have their answers, (b,); arguments as of :func:`hopeful`."""
+    return ~hopeful(hypotheses, limits, beam).any(dim=1)
 
 
 @dataclass
@@ -374,6 +382,12 @@ class Trail:
 
     steps: list[tuple[list[int], list[int]]] = field(default_factory=list)
     aligns: list[Tensor | None] = field(default_factory=list)
+
+    def look(self, align: Tensor | None, rows: Tensor, size: int) -> None:
+        """Note where the rows that were computed, (R,), looked: among all ``size`` = b k."""
+        if align is not None:
+            align = align.new_zeros(size, align.size(1)).index_copy(0, rows, align)
+        self.aligns.append(align)
 
     def back(self, word: int, row: int) -> tuple[list[int], list[int]]:
         """All words of the hypothesis that ends in ``word``, and the row that each was read from.
@@ -393,40 +407,48 @@ class Trail:
 def _beam_search(
     model: Searchable, beam: Beam, sentences: Sequence[Sequence[str]]
 ) -> list[list[Translation]]:
-    """B sentences side by side, of which b are still searched: b k rows in each step."""
+    """B sentences side by side, of which b are still searched, with k hypotheses each.
+
+    Of these b k rows a step computes the R that have hope. (At first that is one a sentence.)
+    """
     memory, state, limits = _start(model, sentences)
     live = torch.arange(len(limits), device=limits.device)  # (b,) the sentences still searched
     hypotheses = Hypotheses.first(live[:, None].repeat(1, beam.width))
-    memory = memory.select(hypotheses.row.flatten())
-    state = state.select(hypotheses.row.flatten())
+    hope = hopeful(hypotheses, limits, beam)  # (b, k)
     trail = Trail()
     found: list[list[Translation]] = [[] for _ in sentences]
     while len(live):
-        log_p, align, state = model.step(hypotheses.word.flatten(), state, memory)
+        rows = hope.flatten().nonzero().flatten()  # (R,)
+        words = hypotheses.word.flatten()[rows]
+        read = memory.select(live.repeat_interleave(beam.width)[rows])
+        log_p, align, state = model.step(words, state, read)  # (R, V), (R, S)
         log_p[:, FORBIDDEN[beam.unknown]] = -torch.inf
-        hypotheses = keep(expand(hypotheses, log_p), beam)
-        trail.aligns.append(align)
-        done = finished(hypotheses, limits, beam) | (limits == len(trail.aligns))
-        for b in done.nonzero().flatten().tolist():
-            best = hypotheses.of(b, beam.n_best)
-            found[live[b]] = _translations(model, sentences[live[b]], best, trail=trail)
-        live = live[~done]
-        limits = limits[~done]
-        hypotheses = hypotheses.select(~done)
-        rows = hypotheses.row.flatten()
-        trail.steps.append((hypotheses.word.flatten().tolist(), rows.tolist()))
-        state = state.select(rows)
-        if done.any():  # the k rows of one sentence have the same memory: their order is no matter
-            memory = memory.select(rows)
+        trail.look(align, rows, hope.numel())
+        hypotheses = keep(expand(hypotheses, log_p, rows), beam)
+        hope = hopeful(hypotheses, limits, beam)
+        going = hope.any(dim=1) & (limits > len(trail.aligns))  # (b,)
+        for b in (~going).nonzero().flatten().tolist():
+            number = int(live[b])
+            found[number] = _translations(
+                model, sentences[number], hypotheses.of(b), beam=beam, trail=trail
+            )
+        live = live[going]
+        limits = limits[going]
+        hypotheses = hypotheses.of(going)
+        hope = hope[going]
+        trail.steps.append((hypotheses.word.flatten().tolist(), hypotheses.row.flatten().tolist()))
+        state = state.select(torch.searchsorted(rows, hypotheses.row[hope]))  # where in R each was
     return found
 
 
 def _translations(
-    model: Searchable, sentence: Sequence[str], best: Hypotheses, trail: Trail
+    model: Searchable, sentence: Sequence[str], best: Hypotheses, *, beam: Beam, trail: Trail
 ) -> list[Translation]:
-    """The hypotheses (n_best,) of one sentence, traced back; fewer where there are fewer."""
+    """The ``n_best`` of one sentence's hypotheses (k,), traced back; fewer if there are fewer."""
     translations = []
-    for word, row, score, _ in zip(*(part.tolist() for part in best), strict=True):
+    for word, row, score, _ in list(zip(*(part.tolist() for part in best), strict=True))[
+        : beam.n_best
+    ]:
         if score != -math.inf:
             words, rows = trail.back(word, row)
             translations.append(
