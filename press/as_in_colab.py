@@ -122,9 +122,11 @@ def main() -> int:
         python = environment(folder / "venv")
         before = versions(python)
         for path in paths:
-            began, used = time.monotonic(), children_seconds()
+            began = time.monotonic()
+            used = children_seconds()
             run(copy / path.relative_to(ROOT), folder / path.stem, python)
-            seconds, used = time.monotonic() - began, children_seconds() - used
+            seconds = time.monotonic() - began
+            used = children_seconds() - used
             print(f"{path.name} ran through in {seconds:.0f} s, {used:.0f} CPU-seconds", flush=True)
         after = versions(python)
     changed = {name: after.get(name) for name in before if after.get(name) != before[name]}

@@ -19,6 +19,8 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import RLock
 from pathlib import Path
 
 import nbformat
@@ -26,11 +28,13 @@ from tqdm import tqdm
 
 from press.colab import put_cell, source
 from press.contents import ROOT, chapters
+from press.imports import SRC
 from press.outputs import machine_path, tidy, write
 from press.stamps import code_hash, package_hash
 from press.tree import copy_tree
 
 BUDGET = 300  # CPU-seconds that a chapter may use
+STORED = "ATTNMT_STORED"  # what is stored holds no model: as attnmt_book.live.STORED
 CELL_TIMEOUT = 600  # seconds
 
 
@@ -48,11 +52,13 @@ class Outcome:
 SLOT = 0  # the line of the terminal that this worker's bar has
 
 
-def start_worker(lock, slots) -> None:
+def start_worker(lock: RLock, slots: Synchronized) -> None:
+    """Give this worker a line of its own."""
     global SLOT
     tqdm.set_lock(lock)
     with slots.get_lock():
-        SLOT, slots.value = slots.value, slots.value + 1
+        SLOT = slots.value
+        slots.value += 1
 
 
 def children_seconds() -> float:
@@ -63,37 +69,35 @@ def children_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def execute(path: Path, for_others: bool) -> Outcome:
-    """Run one chapter in a kernel of its own, and store it if every cell passed.
-
-    What is stored `for_others` must not name folders of this machine; a copy that only its maker
-    reads may, as when a cell says in which folder it found no data.
-    """
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellControlSignal, CellExecutionError, DeadKernelError
-
-    notebook = nbformat.read(path, as_version=4)
-    put_cell(notebook, source())
-    stamp = {"code": code_hash(notebook), "package": package_hash()}
-    current = 0
-
-    def starts(cell: nbformat.NotebookNode, cell_index: int) -> None:
-        nonlocal current
-        current = cell_index
-        lines = [line for line in cell.source.splitlines() if line.strip() and line[0] not in "#%"]
-        bar.set_postfix_str(lines[0][:40] if lines else "")
-
-    total = sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in notebook.cells)
+def progress_bar(name: str, notebook: nbformat.NotebookNode) -> tqdm:
+    """One line of the terminal that moves with every cell; in a log, one at the end."""
     live = sys.stderr.isatty()
-    bar = tqdm(
-        total=total,
-        desc=path.stem,
+    return tqdm(
+        total=sum(
+            cell.cell_type == "code" and bool(cell.source.strip()) for cell in notebook.cells
+        ),
+        desc=name,
         unit="cell",
         position=SLOT if live else 0,
         leave=not live,
         mininterval=0.1 if live else 10,
         bar_format="{desc}: {n_fmt}/{total_fmt} cells, {elapsed}{postfix}",
     )
+
+
+def run(notebook: nbformat.NotebookNode, path: Path) -> str | None:
+    """Run all cells in a kernel of its own; returns the number of the cell that failed, and why."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellControlSignal, CellExecutionError, DeadKernelError
+
+    bar = progress_bar(path.stem, notebook)
+    begun = [0]
+
+    def starts(cell: nbformat.NotebookNode, cell_index: int) -> None:
+        begun.append(cell_index)
+        lines = [line for line in cell.source.splitlines() if line.strip() and line[0] not in "#%"]
+        bar.set_postfix_str(lines[0][:40] if lines else "")
+
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
@@ -104,20 +108,36 @@ def execute(path: Path, for_others: bool) -> Outcome:
         on_cell_execute=starts,
         on_cell_executed=lambda **_: bar.update(),
     )
-    began, used, failure = time.monotonic(), children_seconds(), None
-    said: list[str] = []
     try:
-        client.execute(env=os.environ | {"PYTHONPATH": str(ROOT / "src")})
-        said = tidy(notebook)
-        failure = machine_path(notebook) if for_others else None
+        client.execute(env=os.environ | {"PYTHONPATH": str(SRC), STORED: "1"})
     except (CellExecutionError, CellControlSignal, DeadKernelError) as error:
-        failure = f"cell {current + 1} failed\n\n{error}"
-    bar.close()
+        return f"cell {begun[-1] + 1} failed\n\n{error}"
+    finally:
+        bar.close()
+    return None
+
+
+def execute(path: Path, for_others: bool) -> Outcome:
+    """Run one chapter, and store it if every cell passed.
+
+    What is stored `for_others` must not name folders of this machine; a copy that only its maker
+    reads may, as when a cell says in which folder it found no data.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    put_cell(notebook, source())
+    stamp = {"code": code_hash(notebook), "package": package_hash(notebook)}
+    began = time.monotonic()
+    used = children_seconds()
+    failure = run(notebook, path)
+    said = [] if failure else tidy(notebook)
+    if failure is None and for_others:
+        failure = machine_path(notebook)
     cpu_seconds = children_seconds() - used
     if failure is None:
         notebook.metadata.attnmt = stamp | {"cpu_seconds": round(cpu_seconds)}
         write(notebook, path)
-    return Outcome(path.name, cpu_seconds, time.monotonic() - began, failure, said)
+    seconds = time.monotonic() - began
+    return Outcome(path.name, cpu_seconds, seconds, failure=failure, said=said)
 
 
 def main() -> int:
@@ -138,7 +158,9 @@ def main() -> int:
 
     context = multiprocessing.get_context("spawn")
     shared = (context.RLock(), context.Value("i", 0))
-    with ProcessPoolExecutor(options.jobs, context, start_worker, shared) as pool:
+    with ProcessPoolExecutor(
+        options.jobs, mp_context=context, initializer=start_worker, initargs=shared
+    ) as pool:
         outcomes = list(pool.map(partial(execute, for_others=options.in_place), paths))
 
     for outcome in outcomes:

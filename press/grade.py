@@ -53,7 +53,8 @@ def is_check(node: ast.stmt) -> bool:
 
 def verdict(mechanism: Mechanism, written: str, seconds: int = SECONDS) -> str:
     """ "correct", or what went wrong in one line."""
-    source, end = str(ROOT / "src"), secrets.token_hex()  # an answer cannot end the program early
+    source = str(ROOT / "src")
+    end = secrets.token_hex()  # an answer cannot end the program early
     try:
         done = subprocess.run(
             [sys.executable, "-"],

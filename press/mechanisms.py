@@ -13,6 +13,7 @@ import builtins
 import re
 import symtable
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from nbformat import NotebookNode
 
@@ -47,12 +48,13 @@ class Splitter:
         self.fence = ""  # the colons that end the directive that is open
         self.closes = False  # whether the solution ends with it
 
-    def fail(self, what: str):
+    def fail(self, what: str) -> NoReturn:
         raise Misplaced(f"{self.chapter}: {what}")
 
     def add(self, cell: NotebookNode) -> None:
         if cell.cell_type != "code":
-            kept, hidden = [], {}
+            kept = []
+            hidden = {}
             for line in cell.source.splitlines():
                 of = self.inside
                 if self.line(line):
@@ -75,7 +77,8 @@ class Splitter:
 
     def line(self, line: str) -> bool:
         """Whether a line belongs to a solution."""
-        hidden, begins = bool(self.inside), FENCE.match(line)
+        hidden = bool(self.inside)
+        begins = FENCE.match(line)
         if begins and not (hidden and self.fence):
             return self.begin(*begins.groups())
         if self.fence and line.rstrip() == self.fence:
@@ -101,8 +104,10 @@ class Splitter:
         elif label not in self.exercises:
             self.fail(f"a solution of {label or '(no label)'}, and no such exercise before it")
         else:
-            self.inside, self.current = label, None
-        self.fence, self.closes = fence, kind in ("solution", "solution-end")
+            self.inside = label
+            self.current = None
+        self.fence = fence
+        self.closes = kind in ("solution", "solution-end")
         return kind != "exercise"
 
 
@@ -121,7 +126,8 @@ def split(notebook: NotebookNode, chapter: str) -> Splitter:
 
 def blank(source: str, label: str = "") -> str:
     """A mechanism's cell with the marked bodies left blank; signature and docstring stay."""
-    lines, tree = source.splitlines(), ast.parse(source)
+    lines = source.splitlines()
+    tree = ast.parse(source)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     marked = [number for number, line in enumerate(lines, 1) if HERE in line]
     if not marked:
@@ -146,13 +152,13 @@ def parse(source: str) -> ast.Module:
 class Generators(ast.NodeTransformer):
     """Comprehensions as generators: since Python 3.12 only these have names of their own."""
 
-    def visit_ListComp(self, node):
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.GeneratorExp:
         self.generic_visit(node)
         return ast.GeneratorExp(node.elt, node.generators)
 
     visit_SetComp = visit_ListComp
 
-    def visit_DictComp(self, node):
+    def visit_DictComp(self, node: ast.DictComp) -> ast.GeneratorExp:
         pair = ast.Tuple([node.key, node.value], ast.Load())
         return self.visit_ListComp(ast.ListComp(pair, node.generators))
 
@@ -222,7 +228,8 @@ def checked(source: str) -> str:
 
 def needed(source: str, before: list[NotebookNode]) -> tuple[list[str], set[str]]:
     """The cells before a cell without which it cannot run, and the names that none defines."""
-    lacking, chosen = names(source)[1], []
+    lacking = names(source)[1]
+    chosen = []
     for cell in reversed(before):
         defined, used = names(cell.source)
         if defined & lacking:

@@ -8,18 +8,15 @@ import html
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
+from urllib.parse import unquote, urldefrag, urlsplit
 
 import yaml
+from bs4 import BeautifulSoup, Tag
 
-from press.contents import listed
+from press.contents import ROOT, listed
 
-HEADING = re.compile(
-    r'<section[^>]*\bid="([^"]+)"[^>]*>(?:\s*<span [^>]*></span>)*'
-    r'\s*<h([12])>(.*?)<a class="headerlink"',
-    re.DOTALL,
-)
 UNUSED = re.compile("togglebutton|copybutton|fontawesome")
+SOLUTIONS_AFTER = "book/exercises"
 SHEET = """<!DOCTYPE html>
 <html lang="en" data-theme="light" data-mode="light">
 <head><meta charset="utf-8"><title>{title}</title>{head}<style>{style}</style></head>
@@ -43,91 +40,155 @@ class Entry:
     title: str  # as HTML
     anchor: str = ""
 
+    @property
+    def row(self) -> str:
+        """The line as HTML, with room for the number of its page."""
+        if not self.anchor:
+            return f'<p class="level0">{self.title}</p>'
+        link = f'<a href="#{self.anchor}">{self.title}</a>'
+        return f'<p class="level{self.level}">{link}<span></span></p>'
+
 
 def anchor(page: str, fragment: str = "") -> str:
     """The name that a page, or a place on it, has in the joined document."""
     return "--".join(filter(None, (page, fragment)))
 
 
-def article(site: Path, page: str, pages: list[str]) -> str:
-    """The article of a page; what it names and links to is renamed as `anchor` does."""
+def read(site: Path, page: str) -> BeautifulSoup:
+    """A built page.
+
+    Raises:
+        Unprintable: it is not there.
+    """
     file = site / f"{page}.html"
     if not file.is_file():
         raise Unprintable(f"{file} is not there: build the pages first (make html)")
-    text = file.read_text(encoding="utf8").partition('<article class="bd-article">')[2]
-    text = re.sub(r"<script\b.*?</script>", "", text.partition("</article>")[0], flags=re.DOTALL)
+    return BeautifulSoup(file.read_text(encoding="utf8"), "html.parser")
 
-    def target(found: re.Match) -> str:
-        kind, address = found[1], html.unescape(found[2])
-        if re.match(r"[a-z]+:", address):
-            return found[0]
+
+class Links:
+    """Where the addresses on a page lead in the joined document."""
+
+    def __init__(self, site: Path, page: str, pages: list[str]):
+        self.site = site.resolve()
+        self.file = (site / f"{page}.html").resolve()
+        self.pages = pages
+
+    def path(self, place: str) -> Path:
+        return (self.file.parent / unquote(place)).resolve() if place else self.file
+
+    def source(self, address: str) -> str:
+        """The address of a picture."""
+        outside = urlsplit(address).scheme
+        return address if outside else self.path(address).as_uri()
+
+    def target(self, address: str) -> str | None:
+        """The address of a link; None if it leads to a page that is not printed."""
+        if urlsplit(address).scheme:
+            return address
         place, fragment = urldefrag(address)
-        path = (file.parent / unquote(place)).resolve() if place else file.resolve()
-        if kind == "src":
-            return f' src="{path.as_uri()}"'
-        to = path.with_suffix("").relative_to(site.resolve()).as_posix()
-        return f' {kind}="#{anchor(to, unquote(fragment))}"' if to in pages else ""
-
-    def tag(found: re.Match) -> str:
-        one = re.sub(r' id="([^"]+)"', lambda m: f' id="{anchor(page, m[1])}"', found[0])
-        one = re.sub(r"url\(#([^)]+)\)", lambda m: f"url(#{anchor(page, m[1])})", one)
-        return re.sub(r' (src|href|xlink:href)="([^"]*)"', target, one)
-
-    return re.sub(r"<[a-z][^>]*>", tag, text)
+        page = self.path(place).with_suffix("").relative_to(self.site).as_posix()
+        return f"#{anchor(page, unquote(fragment))}" if page in self.pages else None
 
 
-def join(site: Path, parts: list[tuple[str, list[str]]]) -> tuple[str, list[Entry]]:
-    """The joined articles, and the contents."""
-    pages = [page for _, some in parts for page in some]
-    entries, body, solved = [], [], []
-    for caption, some in parts:
-        entries += [Entry(0, html.escape(caption))] if caption else []
-        for page in some:
-            text = article(site, page, pages)
-            body.append(f'<article class="bd-article" id="{anchor(page)}">{text}</article>')
-            found = [Entry(int(m[2]), m[3].strip(), m[1]) for m in HEADING.finditer(text)]
-            entries += found if caption else []  # the first page stands before the contents
-            if 'class="solution' in text:
-                solved.append((page, found[0].title))
-            if page == "book/exercises" and solved:
-                entries.append(Entry(1, "Solutions", "solutions"))
-                entries += [Entry(2, title, f"solutions--{of}") for of, title in solved]
-                body.append('<article class="bd-article" id="solutions"><h1>Solutions</h1>')
-                for of, title in solved:
-                    body.append(f'<section id="solutions--{of}" data-solutions-of="{of}">')
-                    body.append(f"<h2>{title}</h2></section>")
-                body.append("</article>")
+def article(soup: BeautifulSoup, page: str, links: Links) -> Tag:
+    """The article of a page; what it names and links to is renamed as `anchor` does."""
+    found = soup.find("article", class_="bd-article")
+    for script in found.find_all("script"):
+        script.decompose()
+    for tag in found.find_all(True):
+        for name, value in list(tag.attrs.items()):
+            if name == "id":
+                tag[name] = anchor(page, value)
+            elif name == "src":
+                tag[name] = links.source(value)
+            elif name in ("href", "xlink:href"):
+                tag[name] = links.target(value)
+                if tag[name] is None:
+                    del tag[name]
+            elif isinstance(value, str) and "url(#" in value:
+                tag[name] = value.replace("url(#", f"url(#{anchor(page)}--")
+    return found
+
+
+def headings(text: Tag) -> list[Entry]:
+    """The chapter and the sections of an article, as lines of the contents."""
+    found = []
+    for section in text.find_all("section", id=True):
+        heading = section.find(["h1", "h2"], recursive=False)
+        if heading:
+            for link in heading.find_all("a", class_="headerlink"):
+                link.decompose()  # on paper it says nothing
+            title = heading.decode_contents(formatter="minimal").strip()
+            found.append(Entry(int(heading.name[1]), title, section["id"]))
+    return found
+
+
+def solutions(solved: list[tuple[str, str]]) -> tuple[str, list[Entry]]:
+    """The places that the solutions of some pages move to, and their lines of the contents."""
+    entries = [Entry(1, "Solutions", "solutions")]
+    body = ['<article class="bd-article" id="solutions"><h1>Solutions</h1>']
+    for page, title in solved:
+        entries.append(Entry(2, title, f"solutions--{page}"))
+        body.append(f'<section id="solutions--{page}" data-solutions-of="{page}">')
+        body.append(f"<h2>{title}</h2></section>")
+    body.append("</article>")
     return "\n".join(body), entries
 
 
-def sheet(site: Path, root: Path) -> tuple[str, list[Entry]]:
+def join(
+    soups: dict[str, BeautifulSoup], parts: list[tuple[str, list[str]]], site: Path
+) -> tuple[str, list[Entry]]:
+    """The joined articles, and the contents."""
+    entries: list[Entry] = []
+    body: list[str] = []
+    solved: list[tuple[str, str]] = []
+    for caption, pages in parts:
+        entries += [Entry(0, html.escape(caption))] if caption else []
+        for page in pages:
+            text = article(soups[page], page, Links(site, page, list(soups)))
+            found = headings(text)
+            inner = text.decode_contents(formatter="minimal")
+            body.append(f'<article class="bd-article" id="{anchor(page)}">{inner}</article>')
+            entries += found if caption else []  # the first page stands before the contents
+            if text.select_one(".solution"):
+                solved.append((page, found[0].title))
+            if page == SOLUTIONS_AFTER and solved:
+                places, lines = solutions(solved)
+                body.append(places)
+                entries += lines
+    return "\n".join(body), entries
+
+
+def head_of(soups: dict[str, BeautifulSoup], site: Path) -> list[str]:
+    """The styles of the pages, and what the first of them that has formulas says to MathJax."""
+    found = []
+    for link in next(iter(soups.values())).find_all("link", rel="stylesheet"):
+        path = urlsplit(link["href"]).path
+        if path.startswith("../_static/") and not UNUSED.search(path):
+            file = (site / path.removeprefix("../")).resolve()
+            found.append(f'<link rel="stylesheet" href="{file.as_uri()}">')
+    scripts = (script for soup in soups.values() for script in soup.find_all("script"))
+    settings = (script for script in scripts if "window.MathJax =" in (script.string or ""))
+    first = next(settings, None)
+    return [*found, str(first)] if first else found
+
+
+def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
     """The document to print, and its contents."""
-    body, entries = join(site, listed(root))
+    soups = {page: read(site, page) for _, pages in listed(root) for page in pages}
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
-    names = [page for _, some in listed(root) for page in some]
-    pages = [(site / f"{name}.html").read_text(encoding="utf8") for name in names]
-    styles = re.findall(r'<link [^>]*href="\.\./(_static/[^"?]+\.css)', pages[0])
-    head = [
-        f'<link rel="stylesheet" href="{(site / name).resolve().as_uri()}">'
-        for name in styles
-        if not UNUSED.search(name)
-    ]
-    head += re.findall(r"<script>window\.MathJax = .*?</script>", "".join(pages))[:1]
+    head = head_of(soups, site)
     mathjax = site / "_static" / config["sphinx"]["config"]["mathjax_path"]
     head.append(f'<script defer src="{mathjax.resolve().as_uri()}"></script>')
-    rows = [
-        f'<p class="level{e.level}"><a href="#{e.anchor}">{e.title}</a><span></span></p>'
-        if e.anchor
-        else f'<p class="level0">{e.title}</p>'
-        for e in entries
-    ]
+    body, entries = join(soups, listed(root), site)
     text = SHEET.format(
         title=html.escape(config["title"]),
         author=html.escape(config["author"]),
         footer=config["html"]["extra_footer"],
         style=(root / "book/_style/pdf.css").read_text(encoding="utf8"),
         head="\n".join(head),
-        rows="\n".join(rows),
+        rows="\n".join(entry.row for entry in entries),
         body=body,
     )
     return text, entries

@@ -76,7 +76,8 @@ def page_numbers(pdf: Path) -> dict[str, int]:
 
 def add_outline(pdf: Path, entries: list[Entry], numbers: dict[str, int]) -> None:
     """Give the PDF its bookmarks: parts, chapters, sections."""
-    writer, above = PdfWriter(clone_from=pdf), {}
+    writer = PdfWriter(clone_from=pdf)
+    above = {}
     for number, entry in enumerate(entries):
         following = [numbers[e.anchor] for e in entries[number:] if e.anchor]
         title = html.unescape(re.sub(r"<[^>]+>|\\[()]", "", entry.title))
@@ -119,7 +120,8 @@ def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
                 header_template="<span></span>",
                 footer_template=FOOTER,
             )
-            printed, numbers = numbers, page_numbers(target)
+            printed = numbers
+            numbers = page_numbers(target)
             if numbers == printed:
                 break
         browser.close()

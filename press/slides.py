@@ -46,17 +46,25 @@ from pybtex.database import parse_file
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from press import live
 from press.contents import ROOT, chapter_numbers, chapters
 
 SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
 ROOM = 600  # pixels of a slide's 720 that are below its title
-LINE, LETTERS = 42, 74  # of plain text: the height of a line, and the letters in it
-CODE_LINES, OUTPUT_LINES, COLUMNS = 18, 12, 84  # what is legible from the last row
-ITEM_WORDS, CAPTION_WORDS = 34, 30
-TABLE_ROWS, CLAIMS = 13, 20  # more claims are shown without their numbers
+LINE = 42  # the height of a line of plain text
+LETTERS = 74  # in such a line
+CODE_LINES = 18  # as many, and no more, are legible from the last row
+OUTPUT_LINES = 12
+COLUMNS = 84
+ITEM_WORDS = 34
+CAPTION_WORDS = 30
+TABLE_ROWS = 13
+CLAIMS = 20  # more claims are shown without their numbers
 SPOKEN = 140 / 60  # words a second
-LOOK = {"picture": 40, "equation": 20, "table": 5, "code": 4, "output": 4, "text": 0}
+LOOK = {"stage": 60, "picture": 40, "equation": 20, "table": 5, "code": 4, "output": 4, "text": 0}
 # seconds: a picture, and a line of anything else
+LIVE = """<link rel="stylesheet" href="{static}/live/see.css">
+<script type="module" src="{static}/live/page.mjs"></script>"""
 LESSON = 50  # minutes; a longer deck says where to break
 
 
@@ -125,11 +133,15 @@ def heading(text: str) -> str:
     return re.search(r"^# +(.*)", text, flags=re.MULTILINE)[1]
 
 
-def render_role(self, tokens, index, options, env):
+def render_role(
+    self: RendererHTML, tokens: list[Token], index: int, options: object, env: dict
+) -> str:
     return escape(env["book"].role(tokens[index].meta["name"], tokens[index].content))
 
 
-def render_math(self, tokens, index, options, env):
+def render_math(
+    self: RendererHTML, tokens: list[Token], index: int, options: object, env: dict
+) -> str:
     return f"\\({escape(tokens[index].content)}\\)"
 
 
@@ -247,7 +259,7 @@ class Slide:
         for a, b in zip([0, *starts], [*starts, None], strict=True):
             run = self.items[a:b]
             found += [run[part] for part in parts([item.height for item in run], ROOM)]
-        return [Slide(self.title, self.level, self.above, items) for items in found]
+        return [Slide(self.title, self.level, self.above, items=items) for items in found]
 
 
 @dataclass
@@ -285,14 +297,17 @@ class Deck:
         name = f"item {kind} fragment" if self.fragment else f"item {kind}"
         item = Item(f'<div class="{name}">{html}</div>', height, LOOK[kind] * lines, first=self.new)
         self.slides[-1].items.append(sum((lead for lead, _ in self.leads), Item()) + item)
-        self.leads, self.new, self.printed = [], False, kind == "output"
+        self.leads = []
+        self.new = False
+        self.printed = kind == "output"
 
     def settle(self) -> None:
         """Nothing came after a lead: bold words stand alone, others are only said."""
         for item, bold in self.leads:
             said = Item(notes=item.notes, seconds=item.seconds)
             self.slides[-1].items.append(item if bold else said)
-        self.leads, self.printed = [], False
+        self.leads = []
+        self.printed = False
 
     # --- Markdown cells
 
@@ -310,6 +325,8 @@ class Deck:
                 continue  # exercises and their solutions are not told
             elif directive and directive[1] == "figure":
                 self.figure(directive[2], token.content)
+            elif directive and directive[1] == "live":
+                self.live(directive[2], token.content)
             elif directive:
                 self.markdown(re.sub(r"(?m)^:[\w-]+:.*\n", "", token.content), notes=True)
             elif notes:
@@ -336,7 +353,8 @@ class Deck:
 
     def paragraph(self, text: str) -> None:
         """Sentences with bold words, and one that announces something, go on the slide."""
-        found, shown = sentences(text), []
+        found = sentences(text)
+        shown = []
         self.opening = self.opening or found[0]
         for sentence, after in zip(found, [*found[1:], ""], strict=True):
             if re.search(r"\*\*[^*]", sentence):
@@ -393,7 +411,9 @@ class Deck:
         for part in parts(heights[1:], ROOM - heights[0]):
             body = "".join(self.row(row, "td") for row in cells[1:][part])
             html = f"<table><thead>{self.row(cells[0], 'th')}</thead>{body}</table>"
-            self.show("table", html, heights[0] + sum(heights[1:][part]), part.stop - part.start)
+            self.show(
+                "table", html, heights[0] + sum(heights[1:][part]), lines=part.stop - part.start
+            )
 
     def row(self, cells: list[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{self.html(cell)}</{tag}>" for cell in cells) + "</tr>"
@@ -410,14 +430,20 @@ class Deck:
         height = sum(105 if re.search(r"frac|sum|prod|max", row) else 60 for row in rows)
         number = self.book.equations.get(label)
         mark = f'<span class="number">({number})</span>' if number else ""
-        self.show("equation", f"<div>\\[{escape(tex)}\\]</div>{mark}", height + 30, len(rows))
+        self.show("equation", f"<div>\\[{escape(tex)}\\]</div>{mark}", height + 30, lines=len(rows))
 
     def figure(self, name: str, content: str) -> None:
         options = dict(re.findall(r"(?m)^:([\w-]+): *(.*)$", content))
         caption = re.sub(r"(?m)^:[\w-]+:.*$", "", content).strip()
         data = (self.path.parent / name).read_bytes()
         kind = {".svg": "svg+xml"}.get(Path(name).suffix, Path(name).suffix[1:])
-        self.picture(kind, base64.b64encode(data).decode(), options.get("alt", ""), caption)
+        self.picture(kind, base64.b64encode(data).decode(), options.get("alt", ""), caption=caption)
+
+    def live(self, models: str, content: str) -> None:
+        """The component itself; a printed slide has its still."""
+        shown = live.block(models, dict(live.OPTION.findall(content)))
+        self.show("stage", live.box(shown), 540)
+        self.say(live.OPTION.sub("", content).strip())
 
     def exercise(self, title: str) -> None:
         if self.exercises is None:
@@ -457,7 +483,7 @@ class Deck:
                 "code",
                 f"<pre><code>{html}</code></pre>",
                 sum(heights[part]) + 20,
-                len(text.splitlines()),
+                lines=len(text.splitlines()),
             )
 
     def cell(self, cell: nbformat.NotebookNode, kind: str | None) -> None:
@@ -471,14 +497,16 @@ class Deck:
         wide = max(map(len, lines), default=0)
         if lines and (kind or (1 < len(lines) <= OUTPUT_LINES and wide <= COLUMNS)):
             html = f"<pre><code>{escape(chr(10).join(lines))}</code></pre>"
-            self.show("output", html, 28 * len(lines) + 24, len(lines))
+            self.show("output", html, 28 * len(lines) + 24, lines=len(lines))
         about = cell.metadata.get("mystnb", {})
         for output in cell.outputs:
             data = output.get("data", {})
             for form in ("svg+xml", "png"):
                 if picture := data.get(f"image/{form}"):
                     caption = about.get("figure", {}).get("caption", "")
-                    self.picture(form, picture, about.get("image", {}).get("alt", ""), caption)
+                    self.picture(
+                        form, picture, about.get("image", {}).get("alt", ""), caption=caption
+                    )
                     break
             else:
                 self.markdown(data.get("text/markdown", ""))
@@ -543,7 +571,8 @@ def parts(heights: list[float], room: float) -> list[slice]:
     """Cut a column into as few parts as fit, the highest of them as low as can be."""
 
     def cut(room: float) -> list[slice]:
-        starts, sofar = [0], 0.0
+        starts = [0]
+        sofar = 0.0
         for number, height in enumerate(heights):
             if sofar + height > room and number > starts[-1]:
                 starts.append(number)
@@ -595,6 +624,7 @@ def page(deck: Deck, static: str, back: str = "") -> str:
     return Template(template).substitute(
         title=re.sub(r"<[^>]+>", "", deck.slides[0].title),
         static=static,
+        live=LIVE.format(static=static) if 'class="live"' in "".join(sections) else "",
         code=HtmlFormatter(style="a11y-high-contrast-light").get_style_defs("pre"),
         slides="\n".join(sections),
     )
@@ -604,7 +634,8 @@ def summary(deck: Deck) -> str:
     """How long the deck is, and where to break."""
     text = f"The whole deck: {len(deck.slides)} slides, {spoken(deck.minutes)}."
     lessons = math.ceil(deck.minutes / LESSON)
-    starts, sofar = {}, 0.0
+    starts = {}
+    sofar = 0.0
     for slide in deck.slides:
         if slide.level == 2:
             starts.setdefault(slide.title, sofar)
@@ -619,7 +650,8 @@ def summary(deck: Deck) -> str:
 
 def write(notebooks: list[Path], into: Path, static: str, root: Path = ROOT, back=None) -> list:
     """Write the deck of each notebook; `back(name)` makes the link to its chapter."""
-    book, decks = Book(root), []
+    book = Book(root)
+    decks = []
     into.mkdir(parents=True, exist_ok=True)
     for path in notebooks:
         deck = Deck(path, book)
@@ -643,6 +675,7 @@ def main() -> int:
     for folder in ("_vendor/mathjax", "_vendor/reveal", "_style"):
         target = static / (folder.partition("/")[2] or ".")
         shutil.copytree(ROOT / "book" / folder, target, dirs_exist_ok=True)
+    live.copy_files(static / live.FOLDER, {name for one in live.book_blocks() for name in one.models})
     for deck in decks:
         size = (options.into / f"{deck.path.stem}.html").stat().st_size / 1000
         print(f"{deck.path.stem:24}{len(deck.slides):4} slides{deck.minutes:6g} min{size:7.0f} KB")

@@ -1,11 +1,14 @@
 """Stamps: whether what a notebook stores belongs to its code and to the package.
 
-An executed notebook holds a hash of its code and one of the package, by which `stale` tells whether
-the outputs belong to the code beside them.
+An executed notebook holds a hash of its code and one of the modules that it imports, by which
+`stale` tells whether the outputs belong to the code beside them. A change elsewhere in `src/`, as
+of the command line, leaves it fresh.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import hashlib
 import json
 from pathlib import Path
@@ -13,7 +16,8 @@ from pathlib import Path
 import nbformat
 
 from press.colab import is_colab_cell
-from press.contents import ROOT
+from press.imports import SRC, data_files, needed
+from press.mechanisms import parse
 
 TO_WRITE = "to-write"  # the tag of cells that a reader has to complete; see press/student.py
 
@@ -25,12 +29,24 @@ def code_hash(notebook: nbformat.NotebookNode) -> str:
     return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
 
 
-def package_hash(package: Path = ROOT / "src") -> str:
-    """SHA-256 of the names and bytes of the packages' Python files and word lists."""
+def imported(notebook: nbformat.NotebookNode, src: Path = SRC) -> dict[str, Path]:
+    """The modules of `src/` that a notebook's code needs, and their files."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    found: dict[str, Path] = {}
+    for cell in cells:
+        if not is_colab_cell(cell):
+            with contextlib.suppress(SyntaxError):  # a cell that cannot run imports nothing
+                found |= needed(ast.unparse(parse(cell.source)), src)
+    return dict(sorted(found.items()))
+
+
+def package_hash(notebook: nbformat.NotebookNode, src: Path = SRC) -> str:
+    """SHA-256 of the names and bytes of the modules that a notebook needs, and of their data."""
     digest = hashlib.sha256()
-    names = {path.relative_to(package).as_posix() for path in package.rglob("*")}
-    for name in sorted(name for name in names if name.endswith((".py", ".tsv"))):
-        digest.update(name.encode() + b"\0" + (package / name).read_bytes() + b"\0")
+    modules = imported(notebook, src)
+    for path in (*modules.values(), *data_files(modules)):
+        name = path.relative_to(src).as_posix()
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -42,8 +58,8 @@ def stale(path: str | Path) -> str | None:
         return "was never executed by `make notebooks`"
     if stored["code"] != code_hash(notebook):
         return "its code changed after it was executed; run `make notebooks`"
-    if stored["package"] != package_hash():
-        return "the package changed after it was executed; run `make notebooks`"
+    if stored["package"] != package_hash(notebook):
+        return "a module that it imports changed after it was executed; run `make notebooks`"
     return None
 
 

@@ -20,10 +20,19 @@ from press.colab import put_cell, stamp_config
 from press.contents import ROOT, chapters
 from press.mechanisms import BLANK, Misplaced, blank, checked, split
 from press.outputs import write
-from press.stamps import TO_WRITE, code_hash, stale
+from press.stamps import TO_WRITE, code_hash, package_hash, stale
 from press.tree import copy_tree, untracked
 
-LEFT_OUT = ("tests", "press/student.py", "press/grade.py", "book/for_lecturers.md")
+LEFT_OUT = (
+    "tests",
+    "press/student.py",
+    "press/grade.py",
+    "book/for_lecturers.md",
+    "book/_template.ipynb",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    ".pre-commit-config.yaml",
+)
 
 PAGES = {
     "README.md": """\
@@ -79,7 +88,8 @@ def student_chapter(notebook: nbformat.NotebookNode, chapter: str) -> nbformat.N
         for cell in exercise.own:
             if checked(cell.source):
                 cell.source = blank(cell.source, f"{chapter}: {label}")
-                cell.outputs, cell.execution_count = [], None
+                cell.outputs = []
+                cell.execution_count = None
                 tags = cell.metadata.get("tags", [])
                 cell.metadata.tags = [*tags, TO_WRITE, "raises-exception"]
     notebook.cells = cells
@@ -105,6 +115,7 @@ def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
         put_cell(notebook, "")
         if true:  # the outputs that stay are still those of the code beside them
             notebook.metadata.attnmt.code = code_hash(notebook)
+            notebook.metadata.attnmt.package = package_hash(notebook)
         edited[path.relative_to(root)] = notebook
     if target.exists():
         shutil.rmtree(target)

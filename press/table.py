@@ -8,7 +8,8 @@ from statistics import mean
 
 from attnmt_book.runs import Run, book, load_run, results_folder
 
-SHORT, LONG = (4, 10), (31, 40)  # source words
+SHORT = (4, 10)  # source words
+LONG = (31, 40)
 
 
 def within(run: Run, bounds: tuple[int, int]) -> float:

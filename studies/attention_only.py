@@ -17,11 +17,13 @@ from typing import Any
 import nbformat
 
 from attnmt import fit
-from attnmt_book.runs import CORPORA, RUN, record, undertrained_plan
-from studies.study import ROOT, STUDIES, open_store, save_store, versions
+from attnmt_book.corpora import CORPORA
+from attnmt_book.runs import RUN, record, undertrained_plan
+from studies.study import ROOT, head_of, open_store, save_store, store_of
 
 CHAPTER = ROOT / "book" / "09_lookup.ipynb"
-STORE = STUDIES / "attention_only.json"
+STORE = store_of(__file__)
+NAMES = ("grammar", "multi30k")  # of the corpora
 RATES = (2e-3, 4e-3)  # on the controlled corpus, seed 0
 
 
@@ -44,56 +46,65 @@ def execute(sources: list[str]) -> dict[str, Any]:
     return names
 
 
-def main() -> None:
-    """Fill the store."""
-    sources = cells()
-    names = execute(sources)
-    make, recipes, chosen = (names[name] for name in ("attention_only", "RECIPES", "LEARNING_RATE"))
-    corpora = {name: corpus() for name, corpus in CORPORA.items()}
-    head: dict[str, Any] = {
-        "command": "make study NAME=attention_only",
-        "code": code_hash(sources),
-        "corpora": {name: corpus.fingerprint for name, corpus in corpora.items()},
-        "versions": versions(),
-        "runs": {name: {} for name in corpora},
-        "rates": {},
-    }
-    store = open_store(STORE, head, "code", "runs", "rates")
-    if store["code"] != head["code"]:
-        raise SystemExit(f"{STORE} is of other cells. Move it away to begin again.")
+class Study:
+    """The store, and what fills it step by step."""
 
-    def train(name: str, seed: int) -> None:
-        runs, corpus = store["runs"][name], corpora[name]
+    def __init__(self, sources: list[str]):
+        self.of_chapter = execute(sources)
+        self.corpora = {name: CORPORA[name]() for name in NAMES}
+        head = {
+            **head_of(__file__),
+            "code": code_hash(sources),
+            "corpora": {name: corpus.fingerprint for name, corpus in self.corpora.items()},
+            "runs": {name: {} for name in self.corpora},
+            "rates": {},
+        }
+        self.store = open_store(STORE, head, "code", "runs", "rates")
+        if self.store["code"] != head["code"]:
+            raise SystemExit(f"{STORE} is of other cells. Move it away to begin again.")
+
+    def train(self, name: str, seed: int) -> None:
+        """Train and store one run, unless it is there."""
+        runs = self.store["runs"][name]
         if str(seed) in runs:
             return
-        model, samples = make(corpus, seed=seed), undertrained_plan()["corpora"][name]["samples"]
-        title = f"attention-only-{name}-{seed}"
-        run = record(title, model, corpus, recipes[name], seed, samples, progress=False)
-        runs[str(seed)] = RUN.dump_python(run, mode="json") | {"command": store["command"]}
-        save_store(STORE, store)
+        corpus = self.corpora[name]
+        run, _ = record(
+            f"attention-only-{name}-{seed}",
+            self.of_chapter["attention_only"](corpus, seed=seed),
+            corpus,
+            recipe=self.of_chapter["RECIPES"][name],
+            seed=seed,
+            samples=undertrained_plan()["corpora"][name]["samples"],
+            progress=False,
+        )
+        runs[str(seed)] = RUN.dump_python(run, mode="json") | {"command": self.store["command"]}
+        save_store(STORE, self.store)
         print(run.name, "BLEU", run.bleu.score, "AER", run.aer, flush=True)
 
-    def try_rate(rate: float) -> None:
-        if str(rate) in store["rates"]:
+    def try_rate(self, rate: float) -> None:
+        """The perplexities after each epoch at another learning rate."""
+        if str(rate) in self.store["rates"]:
             return
-        corpus = corpora["grammar"]
-        if rate == chosen:
-            history = RUN.validate_python(store["runs"]["grammar"]["0"]).history
+        corpus = self.corpora["grammar"]
+        if rate == self.of_chapter["LEARNING_RATE"]:
+            history = RUN.validate_python(self.store["runs"]["grammar"]["0"]).history
         else:
-            recipe = replace(recipes["grammar"], learning_rate=rate)
-            history = fit(make(corpus, seed=0), corpus, recipe, 0, progress=False)
+            recipe = replace(self.of_chapter["RECIPES"]["grammar"], learning_rate=rate)
+            model = self.of_chapter["attention_only"](corpus, seed=0)
+            history = fit(model, corpus, recipe, seed=0, progress=False)
         measured = [round(epoch.valid_perplexity, 4) for epoch in history.epochs]
-        store["rates"][str(rate)] = measured
-        save_store(STORE, store)
+        self.store["rates"][str(rate)] = measured
+        save_store(STORE, self.store)
         print("learning rate", rate, measured, flush=True)
 
+
+def main() -> None:
+    """Fill the store."""
+    study = Study(cells())
     for seed in undertrained_plan()["seeds"]:
-        train("grammar", seed)
+        study.train("grammar", seed)
     for rate in RATES:
-        try_rate(rate)
+        study.try_rate(rate)
     for seed in undertrained_plan()["seeds"]:
-        train("multi30k", seed)
-
-
-if __name__ == "__main__":
-    main()
+        study.train("multi30k", seed)

@@ -11,16 +11,15 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-import torch
-
 from attnmt import Ensemble, beam_search, bleu, force_align, greedy, replace_unknown
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation, read_dictionary
 from attnmt.metrics import paired_bootstrap, texts
-from attnmt_book.runs import CORPORA
-from studies.study import STUDIES, open_store, recorded, save_store, versions
+from attnmt_book.corpora import CORPORA
+from studies.study import head_of, open_store, recorded, save_store, store_of
 
-STORE = STUDIES / "decoding.json"
+STORE = store_of(__file__)
+NAMES = ("grammar", "multi30k")  # of the corpora
 SEEDS = (0, 1, 2)
 SYSTEMS = ("rnnsearch", "luong-bidirectional")
 BEAMS = (1, 2, 5, 10, 25)
@@ -73,7 +72,7 @@ def unknown_words(model, corpus: Corpus, pairs: list[Pair]) -> dict:
     """What each way of doing without ``<unk>`` gains, where a source word is unknown."""
     judge = Judge(model, with_unknown(model, pairs))
     found = greedy(model, judge.sentences)
-    others = without_unknown(model, corpus, judge.sentences, found)
+    others = without_unknown(model, corpus, judge.sentences, found=found)
     return {
         "pairs": len(judge.sentences),
         "written": sum("<unk>" in translation.words for translation in found),
@@ -144,7 +143,7 @@ def as_one_token(system: str, name: str) -> dict:
         for model in models:
             judge = Judge(model, with_unknown(model, getattr(corpus, part)))
             raw = greedy(model, judge.sentences)
-            others = without_unknown(model, corpus, judge.sentences, raw)
+            others = without_unknown(model, corpus, judge.sentences, found=raw)
             found[part].append(
                 {"<unk> as one word": judge.compare(raw, blanked(raw))}
                 | {way: judge.compare(blanked(raw), other) for way, other in others.items()}
@@ -158,12 +157,19 @@ def wide(name: str, penalty: float, beam: int) -> list[dict]:
     Beside BLEU, how often the search came back with no word at all, and how often with a
     translation that is less probable than greedy's.
     """
-    corpus, scores = CORPORA[name](), []
+    corpus = CORPORA[name]()
+    scores = []
     for seed in SEEDS:
         model = recorded(f"{SYSTEMS[-1]}-{name}-{seed}")
         judge = Judge(model, corpus.test)
         ones = greedy(model, judge.sentences)
-        found = beam_search(model, judge.sentences, beam, penalty, batch_size=max(16, 320 // beam))
+        found = beam_search(
+            model,
+            judge.sentences,
+            beam,
+            length_penalty=penalty,
+            batch_size=max(16, 320 // beam),
+        )
         below = sum(a.score < b.score - 1e-3 for a, b in zip(found, ones, strict=True))
         empty = sum(not translation.words for translation in found)
         more = {"<unk> as three": judge.score(found)["bleu"], "empty": empty, "below greedy": below}
@@ -174,7 +180,8 @@ def wide(name: str, penalty: float, beam: int) -> list[dict]:
 def normalised(system: str, name: str) -> dict:
     """A beam of 5 on the test sentences with several length penalties."""
     models = [recorded(f"{system}-{name}-{seed}") for seed in SEEDS]
-    judge, found = Judge(models[0], CORPORA[name]().test), {}
+    judge = Judge(models[0], CORPORA[name]().test)
+    found = {}
     for penalty in PENALTIES:
         some = [beam_search(m, judge.sentences, beam=5, length_penalty=penalty) for m in models]
         found[str(penalty)] = [judge.score(blanked(one)) for one in some]
@@ -183,31 +190,25 @@ def normalised(system: str, name: str) -> dict:
 
 def main() -> None:
     """Fill the store, one system and corpus after the other."""
-    torch.set_num_threads(1)
     head = {
-        "command": "make study NAME=decoding",
-        "corpora": {name: make().fingerprint for name, make in CORPORA.items()},
+        **head_of(__file__),
+        "corpora": {name: CORPORA[name]().fingerprint for name in NAMES},
         "seeds": SEEDS,
-        "versions": versions(),
     }
     store = open_store(STORE, head)
 
-    def fill(key: str, compute: Callable[..., object], *arguments) -> None:
+    def keep(key: str, compute: Callable[..., object], *arguments: object) -> None:
         if key not in store:
             store[key] = compute(*arguments)
             print(key, flush=True)
             save_store(STORE, store)
 
-    for name in CORPORA:
+    for name in NAMES:
         for system in SYSTEMS:
-            fill(f"{system}-{name}", study, system, name)
-            fill(f"{system}-{name}, <unk> as one word", as_one_token, system, name)
+            keep(f"{system}-{name}", study, system, name)
+            keep(f"{system}-{name}, <unk> as one word", as_one_token, system, name)
     for system in SYSTEMS:
-        fill(f"{system}-multi30k, length penalty", normalised, system, "multi30k")
+        keep(f"{system}-multi30k, length penalty", normalised, system, "multi30k")
     for beam in WIDTHS:
         for penalty in (0.0, 1.0):
-            fill(f"width {beam}, penalty {penalty}, multi30k", wide, "multi30k", penalty, beam)
-
-
-if __name__ == "__main__":
-    main()
+            keep(f"width {beam}, penalty {penalty}, multi30k", wide, "multi30k", penalty, beam)

@@ -19,16 +19,17 @@ from attnmt import alignment_error_rate, force_align, grammar_corpus, luong, per
 from attnmt.batches import Batch, batches
 from attnmt.corpus import Corpus
 from attnmt.model import Translator, seeded
-from studies.study import STUDIES, open_store, save_store, versions
+from studies.study import head_of, open_store, save_store, store_of
 
-STORE = STUDIES / "lock_on.json"
+STORE = store_of(__file__)
 SEEDS = (0, 1)
 EVERY = 25  # updates between two measurements
 MOST = 1_500  # updates at most
 LOCKED = 0.5  # alignment error below this: locked on (a diagonal has 0.66, see chapter 1)
 AFTER = 150  # updates to go on after that, for the picture
 BASE = {"score": "general"}  # one-directional LSTMs, 128 units, torch's initial weights
-BATCH, RATE = 64, 4e-3
+BATCH = 64
+RATE = 4e-3
 
 
 def identity(model: Translator) -> None:
@@ -93,7 +94,8 @@ def watch(
         with torch.no_grad():
             start(translator)
     optimiser = torch.optim.Adam(translator.parameters(), lr=rate, fused=True)
-    curve, locked_on = [], None
+    curve = []
+    locked_on = None
     with seeded(seed):
         for update, some in enumerate(forever(corpus, batch, seed), 1):
             translator.train()
@@ -114,15 +116,13 @@ def watch(
 
 def main() -> None:
     """Fill the store."""
-    torch.set_num_threads(1)
     corpus = grammar_corpus()
     head = {
-        "command": "make study NAME=lock_on",
+        **head_of(__file__),
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "columns": ["update", "alignment error", "perplexity"],
         "locked_below": LOCKED,
         "most_updates": MOST,
-        "versions": versions(),
         "choices": {},
     }
     store = open_store(STORE, head, "choices")
@@ -134,7 +134,3 @@ def main() -> None:
             runs.append(watch(corpus, seed, **changes))
             save_store(STORE, store)
             print(choice, seed, "locked on at", runs[-1]["locked_on"], flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -12,17 +12,15 @@ is stored is not trained again. Usage: make study NAME=recipes
 import time
 from dataclasses import asdict
 
-import torch
-
 from attnmt import alignment_error_rate, bleu, fit, force_align, grammar_corpus, greedy
 from attnmt.corpus import Corpus
 from attnmt.metrics import perplexity, texts
 from attnmt.model import CONSTRUCTORS
 from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, History, Recipe
 from attnmt_book.runs import load_run
-from studies.study import STUDIES, open_store, save_store, versions
+from studies.study import head_of, open_store, save_store, store_of
 
-STORE = STUDIES / "recipes.json"
+STORE = store_of(__file__)
 SEEDS = (0, 1)
 DEAR = 280  # CPU-seconds of training: a system whose first seed takes more gets no second one
 
@@ -69,7 +67,7 @@ def train(corpus: Corpus, arguments: dict, recipe: Recipe, seed: int) -> dict:
     """Train one model from one seed; returns its history, and what the test pairs say."""
     arguments = {**arguments, "seed": seed}
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
-    history = fit(model, corpus, recipe, seed, "cpu", progress=False)
+    history = fit(model, corpus, recipe, seed=seed, device="cpu", progress=False)
     translated = texts(model, greedy(model, [pair.source for pair in corpus.test]))
     score = bleu(translated, [pair.target_text for pair in corpus.test], lowercase=True)
     return {
@@ -96,10 +94,8 @@ def copied(name: str, seed: int) -> dict:
     }
 
 
-def main() -> None:
-    """Fill the store."""
-    torch.set_num_threads(1)
-    corpus = grammar_corpus()
+def systems_of(corpus: Corpus) -> dict[str, dict]:
+    """All systems of the study: those that are recorded with their runs, the others without."""
     systems = {}
     for name, (arguments, recipe) in SYSTEMS.items():
         systems[name] = {"model": arguments, "recipe": asdict(recipe), "runs": []}
@@ -109,39 +105,45 @@ def main() -> None:
         systems[name] = {"model": first.model, "recipe": asdict(first.recipe), "runs": runs}
         if first.corpus["fingerprint"] != corpus.fingerprint:
             raise SystemExit(f"{recorded} was recorded on another corpus: record it again.")
-    head = {
-        "command": "make study NAME=recipes",
+    return systems
+
+
+def add_run(system: dict, name: str, corpus: Corpus, seed: int) -> None:
+    """Train a system from one more seed, unless that is there or the first was too dear."""
+    runs = system["runs"]
+    began = time.process_time()
+    if seed in [run["seed"] for run in runs]:
+        return
+    if runs and max(run["cpu_seconds"] for run in runs) > DEAR:
+        system["left_out"] = f"seed {seed}: the first took more than {DEAR} CPU-seconds"
+        print(name, seed, "left out", flush=True)
+        return
+    arguments, recipe = SYSTEMS[name]
+    runs.append(train(corpus, arguments, recipe, seed=seed))
+    print(name, seed, f"{time.process_time() - began:.0f} CPU-seconds", flush=True)
+
+
+def main() -> None:
+    """Fill the store."""
+    corpus = grammar_corpus()
+    systems = systems_of(corpus)
+    store = {
+        **head_of(__file__),
         "corpus": {
             "name": corpus.name,
             "train": len(corpus.train),
             "fingerprint": corpus.fingerprint,
         },
-        "versions": versions(),
         "seeds": SEEDS,
         "one_seed_above_cpu_seconds": DEAR,
         "systems": systems,
     }
-    stored = open_store(STORE, head, "systems")["systems"]
+    stored = open_store(STORE, store, "systems")["systems"]
     for name in SYSTEMS:
         there = stored.get(name, {})
         if all(there.get(key) == systems[name][key] for key in ("model", "recipe")):
             systems[name]["runs"] = there["runs"]
-    store = head
     for seed in SEEDS:
-        for name, (arguments, recipe) in SYSTEMS.items():
-            runs, began = systems[name]["runs"], time.process_time()
-            if seed in [run["seed"] for run in runs]:
-                continue
-            if runs and max(run["cpu_seconds"] for run in runs) > DEAR:
-                systems[name]["left_out"] = (
-                    f"seed {seed}: the first took more than {DEAR} CPU-seconds"
-                )
-                print(name, seed, "left out", flush=True)
-            else:
-                runs.append(train(corpus, arguments, recipe, seed))
-                print(name, seed, f"{time.process_time() - began:.0f} CPU-seconds", flush=True)
+        for name in SYSTEMS:
+            add_run(systems[name], name, corpus, seed=seed)
             save_store(STORE, store)
-
-
-if __name__ == "__main__":
-    main()

@@ -37,9 +37,9 @@ from attnmt_book.comparison import (
     constant,
     decide,
 )
-from studies.study import STUDIES, save_store
+from studies.study import head_of, save_store, store_of
 
-STORE = STUDIES / "truth_rule.json"
+STORE = store_of(__file__)
 SEEDS = (3, 5, 8)
 GRID = {  # standard deviation of a score from: seeds, sentences, both together
     "seeds only": (1.0, 0.0, 0.0),
@@ -216,7 +216,7 @@ def main() -> None:
     }
     rng = np.random.default_rng(0)
     store = {
-        "command": "make study NAME=truth_rule",
+        **head_of(__file__),
         "sentences": SENTENCES,
         "resamples": RESAMPLES,
         "repetitions": {"grid": REPETITIONS, "BLEU": BLEU_REPETITIONS, "tables": 2_000},
@@ -227,7 +227,3 @@ def main() -> None:
         "wrong tables": wrong_tables(rng, 2_000),
     }
     save_store(STORE, store)
-
-
-if __name__ == "__main__":
-    main()

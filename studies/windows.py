@@ -8,9 +8,9 @@ error in all and by word class, and how the windows lie over the gold links. The
 trained again. Usage: make study NAME=windows
 """
 
+from collections.abc import Callable
+from functools import partial
 from itertools import product
-
-import torch
 
 from attnmt import (
     alignment_error_rate,
@@ -28,9 +28,9 @@ from attnmt.metrics import alignment_error_by_class, texts
 from attnmt.model import Translator, evaluating
 from attnmt.training import Recipe
 from attnmt_book.runs import load_run, undertrained_plan
-from studies.study import STUDIES, open_store, recorded, save_store, versions
+from studies.study import head_of, open_store, recorded, save_store, store_of
 
-STORE = STUDIES / "windows.json"
+STORE = store_of(__file__)
 WIDTHS = (1, 3, 5, 20)  # D = 10 is in the recorded runs
 SEEDS = (0, 1)
 RECORDED = {"global": "luong-general", "local-m": "luong-local-m", "local-p": "luong-local-p"}
@@ -41,7 +41,12 @@ def cover(model: Translator, corpus: Corpus) -> dict:
 
     A window of a model without one is the whole sentence.
     """
-    asked, inside, links, distance, weight, words = [], {}, {}, 0.0, 0.0, 0
+    asked = []
+    inside = {}
+    links = {}
+    distance = 0.0
+    weight = 0.0
+    words = 0
     attention = model.decoder.attention
     hook = attention.register_forward_pre_hook(lambda _, arguments: asked.append(arguments))
     vocabularies = model.source_vocabulary, model.target_vocabulary
@@ -102,18 +107,17 @@ def saved(name: str) -> tuple[Translator, float]:
 
 def main() -> None:
     """Fill the store."""
-    torch.set_num_threads(1)
-    corpus, recipe = grammar_corpus(), Recipe(**undertrained_plan()["corpora"]["grammar"]["recipe"])
+    corpus = grammar_corpus()
+    recipe = Recipe(**undertrained_plan()["corpora"]["grammar"]["recipe"])
     head = {
-        "command": "make study NAME=windows",
+        **head_of(__file__),
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "recorded_runs": list(RECORDED.values()),
-        "versions": versions(),
         "cases": [],
     }
     store = open_store(STORE, head, "cases")
 
-    def add(window: str, D: int | None, seed: int, make_model) -> None:
+    def add(window: str, D: int | None, seed: int, make_model: Callable) -> None:
         case = {"window": window, "D": D, "seed": seed}
         if any(case.items() <= known.items() for known in store["cases"]):
             return
@@ -125,14 +129,10 @@ def main() -> None:
 
     def train(window: str, D: int, seed: int) -> tuple[Translator, float]:
         model = luong(corpus, score="general", window=window, D=D, seed=seed)
-        return model, fit(model, corpus, recipe, seed, progress=False).cpu_seconds
+        return model, fit(model, corpus, recipe, seed=seed, progress=False).cpu_seconds
 
     for seed, (window, system) in product(undertrained_plan()["seeds"], RECORDED.items()):
         D = None if window == "global" else 10
-        add(window, D, seed, lambda w=system, s=seed: saved(f"{w}-grammar-{s}"))
+        add(window, D, seed, make_model=partial(saved, f"{system}-grammar-{seed}"))
     for seed, D, window in product(SEEDS, WIDTHS, ("local-m", "local-p")):
-        add(window, D, seed, lambda w=window, d=D, s=seed: train(w, d, s))
-
-
-if __name__ == "__main__":
-    main()
+        add(window, D, seed, make_model=partial(train, window, D, seed))

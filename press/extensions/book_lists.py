@@ -9,11 +9,14 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import nbformat
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from attnmt_book.claims import judge, summary, verdict_table
@@ -29,23 +32,26 @@ class ExerciseIndexNode(nodes.General, nodes.Element):
 class ExerciseIndex(SphinxDirective):
     """``{exercise-index}``"""
 
-    def run(self):
+    def run(self) -> list[nodes.Node]:
         return [ExerciseIndexNode()]
 
 
-def numbered(env, name: str, title: str) -> str:
+def numbered(env: BuildEnvironment, name: str, title: str) -> str:
     """A page's title behind its number, if it has one."""
     number = chapter_numbers(Path(env.srcdir)).get(name)
     return f"{number}. {title}" if number else title
 
 
-def link(app, from_page: str, page: str, target: str, *children) -> nodes.reference:
-    """A link to a place on another page."""
-    address = f"{app.builder.get_relative_uri(from_page, page)}#{target}"
+def link(app: Sphinx, from_page: str, to: str, children: list[nodes.Node]) -> nodes.reference:
+    """A link to a place on another page; `to` is page#place."""
+    page, _, place = to.partition("#")
+    address = f"{app.builder.get_relative_uri(from_page, page)}#{place}"
     return nodes.reference("", "", *children, internal=True, refuri=address)
 
 
-def entry(app, page: str, label: str, exercise: dict, solution: dict | None) -> nodes.list_item:
+def entry(
+    app: Sphinx, page: str, label: str, exercise: dict, solution: dict | None
+) -> nodes.list_item:
     """One exercise: its number and title, and its solution."""
     where = exercise["docname"]
     numbers = app.env.toc_fignumbers.get(where, {}).get("exercise", {}).get(label, ())
@@ -54,14 +60,15 @@ def entry(app, page: str, label: str, exercise: dict, solution: dict | None) -> 
     title = exercise["node"].next_node(nodes.title)
     if title is not None and len(title) > 1:  # "Exercise", and the words of its own
         children += [nodes.Text(": "), *(child.deepcopy() for child in title[1].children)]
-    paragraph = nodes.paragraph("", "", link(app, page, where, label, *children))
+    paragraph = nodes.paragraph("", "", link(app, page, f"{where}#{label}", children=children))
     if solution:
-        to_it = link(app, page, where, solution["node"]["label"], nodes.Text("solution"))
+        place = f"{where}#{solution['node']['label']}"
+        to_it = link(app, page, place, children=[nodes.Text("solution")])
         paragraph += [nodes.Text(" \u2013 "), to_it]
     return nodes.list_item("", paragraph)
 
 
-def fill_exercise_index(app, doctree, page):
+def fill_exercise_index(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put the list where its directive stood."""
     registry = getattr(app.env, "sphinx_exercise_registry", {})
     solutions = {
@@ -73,7 +80,7 @@ def fill_exercise_index(app, doctree, page):
         filled: list[nodes.Node] = []
         for where in app.env.toctree_includes.get(app.config.root_doc, []):
             items = [
-                entry(app, page, label, exercise, solutions.get(label))
+                entry(app, page, label, exercise=exercise, solution=solutions.get(label))
                 for label, exercise in registry.items()
                 if exercise["docname"] == where and exercise["type"].startswith("exercise")
             ]
@@ -86,13 +93,15 @@ def fill_exercise_index(app, doctree, page):
         app.env.get_domain("math").data["has_equations"][page] = True
 
 
-def always_again(app, env, added, changed, removed):
+def always_again(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
     """The list belongs to all pages: write its own one whenever another changed."""
     pages = getattr(env, "pages_with_exercise_index", set())
     return [page for page in pages if added or changed or removed]
 
 
-def note_page(app, doctree):
+def note_page(app: Sphinx, doctree: nodes.document) -> None:
     if doctree.next_node(ExerciseIndexNode) is not None:
         if not hasattr(app.env, "pages_with_exercise_index"):
             app.env.pages_with_exercise_index = set()
@@ -102,7 +111,9 @@ def note_page(app, doctree):
 # ------------------------------------------------------------------------ what is stored
 
 
-def stored_chapters(env):
+def stored_chapters(
+    env: BuildEnvironment,
+) -> Iterator[tuple[Path, str, nbformat.NotebookNode]]:
     """Of each notebook of the book: its file, its number and title, and the notebook itself."""
     for path in chapters(Path(env.srcdir)):
         env.note_dependency(str(path))
@@ -117,7 +128,7 @@ def stored_chapters(env):
 class RunningTimes(SphinxDirective):
     """``{running-times}``"""
 
-    def run(self):
+    def run(self) -> list[nodes.Node]:
         rows = []
         for _, title, notebook in stored_chapters(self.env):
             rows.append((title, notebook.metadata.get("attnmt", {}).get("cpu_seconds")))
@@ -132,7 +143,7 @@ HEADER = "| claim | source | measured here | verdict |"  # as attnmt_book.notebo
 ORDER = "| chapter | claim | verdict | measured here | source |"  # a phone shows the first three
 
 
-def claims(notebook) -> list[list[str]]:
+def claims(notebook: nbformat.NotebookNode) -> list[list[str]]:
     """The rows of a notebook's stored tables of claims, a list of cells each."""
     outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
     texts = ["".join(o.get("data", {}).get("text/markdown", "")) for o in outputs]
@@ -143,8 +154,9 @@ def claims(notebook) -> list[list[str]]:
 class AllClaims(SphinxDirective):
     """``{all-claims}``"""
 
-    def run(self):
-        lines, verdicts = [ORDER, "|---" * 5 + "|"], Counter()
+    def run(self) -> list[nodes.Node]:
+        lines = [ORDER, "|---" * 5 + "|"]
+        verdicts = Counter()
         for path, title, notebook in stored_chapters(self.env):
             for claim, source, measured, verdict in claims(notebook):
                 cells = f"{{doc}}`{title} <{path.stem}>`", claim, verdict, measured, source
@@ -160,7 +172,7 @@ class AllClaims(SphinxDirective):
 class FrozenClaims(SphinxDirective):
     """``{frozen-claims}``"""
 
-    def run(self):
+    def run(self) -> list[nodes.Node]:
         results = Path(self.env.srcdir) / "results"
         for path in [results / "claims.toml", *sorted(results.glob("*.json"))]:
             self.env.note_dependency(str(path))
@@ -216,7 +228,7 @@ def truth_rule(study: dict) -> list[str]:
 class TruthRule(SphinxDirective):
     """``{truth-rule}``"""
 
-    def run(self):
+    def run(self) -> list[nodes.Node]:
         path = Path(self.env.srcdir) / "results" / "studies" / "truth_rule.json"
         self.env.note_dependency(str(path))
         study = json.loads(path.read_text(encoding="utf-8"))
@@ -225,7 +237,7 @@ class TruthRule(SphinxDirective):
         return [parent]
 
 
-def table(header, rows) -> nodes.table:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> nodes.table:
     """A table of texts."""
     group = nodes.tgroup(cols=len(header))
     group += [nodes.colspec(colwidth=width) for width in (3, 1)]
@@ -237,7 +249,7 @@ def table(header, rows) -> nodes.table:
     return nodes.table("", group)
 
 
-def setup(app):
+def setup(app: Sphinx) -> dict:
     app.add_node(ExerciseIndexNode)
     app.add_directive("exercise-index", ExerciseIndex)
     app.add_directive("running-times", RunningTimes)

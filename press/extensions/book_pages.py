@@ -15,6 +15,8 @@ from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
 
 COLAB = "https://colab.research.google.com"
 HELP = "book/publish"  # the page that says how to give the book its address
@@ -22,14 +24,16 @@ COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences hav
 LETTERS = 100  # in a line; a longer one is no row of a table
 
 
-def choose_buttons(app, config):
+def choose_buttons(app: Sphinx, config: Config) -> None:
     """Let the theme make the buttons, if it can know where they lead."""
     options = config.html_theme_options
     options["use_edit_page_button"] = bool(options.get("repository_url"))
     options["launch_buttons"] = {"colab_url": COLAB} if options.get("repository_url") else {}
 
 
-def add_buttons(app, pagename, templatename, context, doctree):
+def add_buttons(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
     """Without an address: the same buttons, but they lead to the page of help."""
     stamped = app.config.html_theme_options.get("repository_url")
     if stamped or doctree is None or HELP not in app.env.found_docs:
@@ -50,7 +54,9 @@ def add_buttons(app, pagename, templatename, context, doctree):
         )
 
 
-def drop_thebe(app, pagename, templatename, context, doctree):
+def drop_thebe(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
     """Take thebe's scripts and style off the page."""
     for kind in ("script_files", "css_files"):
         context[kind] = [
@@ -61,7 +67,7 @@ def drop_thebe(app, pagename, templatename, context, doctree):
         ]
 
 
-def inline_alignments(app, doctree, docname):
+def inline_alignments(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put alignment figures into the page itself; a picture in a file has no titles to show."""
     if app.builder.format != "html":
         return
@@ -75,7 +81,7 @@ def inline_alignments(app, doctree, docname):
             image.replace_self(nodes.raw("", svg.replace("<svg", words, 1), format="html"))
 
 
-def keep_columns(app, doctree, docname):
+def keep_columns(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Mark the printed outputs that are tables: columns in half of the lines, and none too long."""
     for block in doctree.findall(nodes.literal_block):
         lines = [line for line in block.astext().splitlines() if line.strip()]
@@ -85,18 +91,20 @@ def keep_columns(app, doctree, docname):
             block["classes"].append("columns")
 
 
-def skip_tuple_fields(app, what, name, member, skip, options):
+def skip_tuple_fields(
+    app: Sphinx, what: str, name: str, member: object, skip: bool, options: dict
+) -> bool | None:
     """Python says of such a field no more than "Alias for field number 0"."""
     return True if type(member).__name__ == "_tuplegetter" else None
 
 
-def drop_icon_scripts(app, error):
+def drop_icon_scripts(app: Sphinx, error: Exception | None) -> None:
     """Leave an empty file where the theme's pages look for the icons' JavaScript."""
     for path in Path(app.outdir).glob("_static/vendor/fontawesome/*/js/all.min.js"):
         path.write_text("// Not needed: the icons are drawn from fonts.\n", encoding="utf8")
 
 
-def setup(app):
+def setup(app: Sphinx) -> dict:
     app.connect("config-inited", choose_buttons, priority=900)
     app.connect("html-page-context", add_buttons, priority=900)
     app.connect("html-page-context", drop_thebe, priority=900)

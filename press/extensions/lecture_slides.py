@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from press import slides
@@ -11,7 +13,9 @@ logger = logging.getLogger(__name__)
 FOLDER = "slides"  # beside the folder of the pages
 
 
-def add_button(app, pagename, templatename, context, doctree):
+def add_button(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
     """A chapter's page leads to its slides."""
     if doctree is None or not app.env.doc2path(pagename).endswith(".ipynb"):
         return
@@ -27,14 +31,14 @@ def add_button(app, pagename, templatename, context, doctree):
     )
 
 
-def write_slides(app, error):
+def write_slides(app: Sphinx, error: Exception | None) -> None:
     """After the pages: the decks, from the same notebooks."""
     if error is not None or app.builder.format != "html":
         return
     source = Path(app.srcdir)
     for path in chapters(source):
         try:
-            slides.write([path], Path(app.outdir, FOLDER), "../_static", source, back)
+            slides.write([path], Path(app.outdir, FOLDER), "../_static", root=source, back=back)
         except ValueError as problem:
             logger.warning("no slides: %s", problem)
 
@@ -43,7 +47,7 @@ def back(name: str) -> str:
     return f'<a href="../book/{name}.html">The chapter</a>'
 
 
-def setup(app):
+def setup(app: Sphinx) -> dict:
     app.connect("html-page-context", add_button, priority=900)
     app.connect("build-finished", write_slides)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,6 +4,8 @@ Under `-W` the warning fails the build: a cell edited after its execution, a cel
 executed, and a stored error cannot be published unseen.
 """
 
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from press.stamps import faults
@@ -11,7 +13,7 @@ from press.stamps import faults
 logger = logging.getLogger(__name__)
 
 
-def check(app, env, docnames):
+def check(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Look at every notebook of the book, also at those that this build need not read again."""
     if app.config.nb_execution_mode != "off":
         return
@@ -22,6 +24,6 @@ def check(app, env, docnames):
                 logger.warning("stored outputs: %s", fault, location=docname)
 
 
-def setup(app):
+def setup(app: Sphinx) -> dict:
     app.connect("env-before-read-docs", check)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,15 +5,16 @@ value, passed in and out; a module keeps nothing between calls.
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
+from torch.nn.functional import dropout, linear
 
 from attnmt.attention import Attention, FixedContext
 from attnmt.checks import one_of
 from attnmt.encoder import Memory
+from attnmt.fast import OutputLayer
 
 
 class Decoder(nn.Module, ABC):
@@ -30,27 +31,40 @@ class Decoder(nn.Module, ABC):
     attends: bool
 
     @abstractmethod
-    def start(self, memory: Memory, final: Tensor):
+    def start(self, memory: Memory, final: Any) -> tuple[Memory, Any]:
         """Prepare the memory, and make the first state of the encoder's final state."""
 
     @abstractmethod
-    def step(self, Ey: Tensor, state, memory: Memory):
+    def step(self, Ey: Tensor, state: Any, memory: Memory) -> tuple[Tensor, Tensor | None, Any]:
         """One target position: from E y_{i-1} (B, m) to features, align (B, S), the new state."""
 
     @abstractmethod
     def readout(self, features: Tensor) -> Tensor:
         """Features (..., f) to logits over the target vocabulary (..., V)."""
 
-    def forward(self, target_in: Tensor, memory: Memory, final: Tensor):
+    def ahead(self, Ey: Tensor) -> Tensor | None:
+        """What ``step`` makes of E y alone, of all words (B, T, m) in one product; None if nothing.
+
+        Where there is such a thing, ``step`` takes its part of it as ``ahead``.
+        """
+        return None
+
+    def forward(
+        self, target_in: Tensor, memory: Memory, final: Any
+    ) -> tuple[Tensor, Tensor | None]:
         """Teacher forcing: read the reference (B, T), whatever the model would have said.
 
         Returns:
             features (B, T, f), align (B, T, S) or None.
         """
         memory, state = self.start(memory, final)
-        features, aligns = [], []
-        for Ey in self.embedding(target_in).unbind(dim=1):  # all words embedded at once: faster
-            feature, align, state = self.step(Ey, state, memory)
+        features: list[Tensor] = []
+        aligns: list[Tensor | None] = []
+        Ey = self.embedding(target_in)  # (B, T, m)
+        ahead = self.ahead(Ey)
+        for t in range(Ey.size(1)):
+            known = {} if ahead is None else {"ahead": ahead[:, t]}
+            feature, align, state = self.step(Ey[:, t], state, memory, **known)
             features.append(feature)
             aligns.append(align)
         align = None if aligns[0] is None else torch.stack(aligns, dim=1)
@@ -114,19 +128,26 @@ class BahdanauDecoder(Decoder):
         self.U = nn.Linear(hidden, hidden, bias=False)
         # [U_o, V_o, C_o], two numbers for each maxout unit
         self.maxout = nn.Linear(hidden + embedding + annotation, 2 * maxout)
-        self.W_o = nn.Linear(maxout, words)
+        self.W_o = OutputLayer(maxout, words)
 
     def start(self, memory: Memory, final: Tensor) -> tuple[Memory, BahdanauState]:
         """``s_0 = tanh(W_s h_1(backward))`` (RNNencdec: of ``h_S``), and ``U_a h_j`` for all j."""
         return self.attention.prepare(memory), BahdanauState(torch.tanh(self.W_s(final)), 0)
 
-    def step(self, Ey: Tensor, state: BahdanauState, memory: Memory):
+    def ahead(self, Ey: Tensor) -> Tensor:
+        """``[W_z; W_r; W] E y`` of all words: (B, T, 3n)."""
+        return self.W_gates(Ey)
+
+    def step(
+        self, Ey: Tensor, state: BahdanauState, memory: Memory, ahead: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None, BahdanauState]:
         """Write target position i.
 
         Args:
             Ey: E y_{i-1}, (B, m), the embedding of the word written last.
             state: s_{i-1}.
             memory: prepared by ``start``.
+            ahead: ``[W_z; W_r; W] E y_{i-1}``, (B, 3n), if it has been computed.
 
         Returns:
             features (B, n + m + d), what the output layer reads; align (B, S), alpha_ij; s_i.
@@ -136,7 +157,8 @@ class BahdanauDecoder(Decoder):
         context = context.squeeze(1)  # (B, d)
         align = None if align is None else align.squeeze(1)  # (B, S)
 
-        read_z, read_r, read_s = (self.W_gates(Ey) + self.C_gates(context)).chunk(3, dim=-1)
+        ahead = self.W_gates(Ey) if ahead is None else ahead
+        read_z, read_r, read_s = (ahead + self.C_gates(context)).chunk(3, dim=-1)  # (B, n) each
         recur_z, recur_r = self.U_zr(s_prev).chunk(2, dim=-1)
         z = torch.sigmoid(read_z + recur_z)  # (B, n)
         r = torch.sigmoid(read_r + recur_r)  # (B, n)
@@ -170,12 +192,8 @@ class LSTMState(NamedTuple):
         return LSTMState(self.h[:, rows], self.c[:, rows], h_tilde, self.time)
 
 
-class SutskeverDecoder(Decoder):
-    """A stacked LSTM that starts from the encoder's last state (Sutskever et al. 2014).
-
-    The source is read once, at the start, so nothing is fed back but words: the whole sentence goes
-    through the LSTM in one call. ``forward`` does so, and ``step`` does one word at a time. ``W_s``
-    has a bias, where Luong et al. 2015, equation 6, write none.
+class LSTMDecoder(Decoder):
+    """Layers of LSTM, and an output layer: what the decoders of Sutskever and Luong have in common.
 
     Args:
         words: V, size of the target vocabulary.
@@ -184,10 +202,8 @@ class SutskeverDecoder(Decoder):
         layers: LSTMs on top of each other.
         dropout: share of each layer's inputs, and of the output layer's, that training sets to zero
             (Zaremba et al. 2014).
-        fed: numbers that the first layer reads beside the embedding.
+        inputs: numbers that the first layer reads: m, if it reads embeddings alone.
     """
-
-    attends = False
 
     def __init__(
         self,
@@ -196,56 +212,60 @@ class SutskeverDecoder(Decoder):
         hidden: int,
         layers: int = 1,
         dropout: float = 0.0,
-        fed: int = 0,
+        inputs: int | None = None,
     ):
         super().__init__()
-        self.attention, self.feeding = None, fed > 0
         self.embedding = nn.Embedding(words, embedding)
         inner = dropout if layers > 1 else 0.0
-        self.rnn = nn.LSTM(embedding + fed, hidden, layers, batch_first=True, dropout=inner)
-        self.W_s = nn.Linear(hidden, words)
+        self.rnn = nn.LSTM(inputs or embedding, hidden, layers, batch_first=True, dropout=inner)
+        self.W_s = OutputLayer(hidden, words)
         self.dropout = dropout
 
     def drop(self, x: Tensor) -> Tensor:
         """Dropout, while training."""
         return dropout(x, self.dropout, self.training)
 
-    def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
-        """The first state is the encoder's last, layer by layer."""
-        return memory, LSTMState(*final, None, 0)
-
-    def attend(self, h: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor | None]:
-        """From T states of the top layer (B, T, n) to what predicts: here, the states again."""
-        return h, None
-
-    def step(self, Ey: Tensor, state: LSTMState, memory: Memory):
-        """Recur, then :meth:`attend`: features (B, n), align (B, S) or None, the new state."""
-        read = Ey if state.h_tilde is None else torch.cat([Ey, state.h_tilde], dim=-1)
-        h_t, (h, c) = self.rnn(self.drop(read)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
-        h_tilde, align = self.attend(h_t, memory, state.time)
-        h_tilde = h_tilde.squeeze(1)  # (B, n)
-        fed = None if state.h_tilde is None else h_tilde
-        align = None if align is None else align.squeeze(1)  # (B, S)
-        return h_tilde, align, LSTMState(h, c, fed, state.time + 1)
-
-    def forward(self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]):
-        """The whole sentence at once, where the LSTM reads words alone; else step by step."""
-        if self.feeding:
-            return super().forward(target_in, memory, final)
-        memory, state = self.start(memory, final)
-        h, _ = self.rnn(self.drop(self.embedding(target_in)), (state.h, state.c))  # (B, T, n)
-        return self.attend(h, memory, time=0)
-
     def readout(self, features: Tensor) -> Tensor:
         """``W_s h~_t``: (..., n) to (..., V)."""
         return self.W_s(self.drop(features))
 
 
-class LuongDecoder(SutskeverDecoder):
+class SutskeverDecoder(LSTMDecoder):
+    """A stacked LSTM that starts from the encoder's last state (Sutskever et al. 2014).
+
+    The source is read once, at the start, so nothing is fed back but words: the whole sentence goes
+    through the LSTM in one call. ``forward`` does so, and ``step`` does one word at a time. ``W_s``
+    has a bias, where Luong et al. 2015, equation 6, write none.
+
+    Args:
+        words, embedding, hidden, layers, dropout: as of :class:`LSTMDecoder`.
+    """
+
+    attention = None
+    attends = False
+
+    def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
+        """The first state is the encoder's last, layer by layer."""
+        return memory, LSTMState(*final, None, 0)
+
+    def step(self, Ey: Tensor, state: LSTMState, memory: Memory) -> tuple[Tensor, None, LSTMState]:
+        """Recur: features (B, n) are the top layer's state; there is no align."""
+        h_t, (h, c) = self.rnn(self.drop(Ey)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
+        return h_t.squeeze(1), None, LSTMState(h, c, None, state.time + 1)
+
+    def forward(
+        self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, None]:
+        """As :meth:`Decoder.forward`, the whole sentence in one call."""
+        h, _ = self.rnn(self.drop(self.embedding(target_in)), final)  # (B, T, n)
+        return h, None
+
+
+class LuongDecoder(LSTMDecoder):
     """Recur, then attend with h_t: ``h_t -> a_t -> c_t -> h~_t`` (Luong et al. 2015, section 3).
 
     Args:
-        words, embedding, hidden, layers, dropout: as of :class:`SutskeverDecoder`.
+        words, embedding, hidden, layers, dropout: as of :class:`LSTMDecoder`.
         attention: score and window; its annotations have ``annotation`` numbers.
         annotation: size of an annotation hbar_s.
         feeding: concatenate h~_{t-1} to the embedding of y_{t-1} (section 3.3). The sentence then
@@ -265,7 +285,9 @@ class LuongDecoder(SutskeverDecoder):
         dropout: float = 0.0,
         feeding: bool = False,
     ):
-        super().__init__(words, embedding, hidden, layers, dropout, hidden if feeding else 0)
+        inputs = embedding + hidden if feeding else embedding
+        super().__init__(words, embedding, hidden, layers, dropout, inputs)
+        self.feeding = feeding
         self.attention = attention
         self.W_c = nn.Linear(annotation + hidden, hidden, bias=False)
 
@@ -279,3 +301,49 @@ class LuongDecoder(SutskeverDecoder):
         """``h~_t = tanh(W_c [c_t; h_t])`` of T states (B, T, n), and a_t (B, T, S)."""
         context, align = self.attention(h, memory, time)  # (B, T, d)
         return torch.tanh(self.W_c(torch.cat([context, h], dim=-1))), align
+
+    def step(
+        self, Ey: Tensor, state: LSTMState, memory: Memory
+    ) -> tuple[Tensor, Tensor, LSTMState]:
+        """Recur, then :meth:`attend`: features h~_t (B, n), align (B, S), the new state."""
+        read = torch.cat([Ey, state.h_tilde], dim=-1) if self.feeding else Ey
+        h_t, (h, c) = self.rnn(self.drop(read)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
+        h_tilde, align = (each.squeeze(1) for each in self.attend(h_t, memory, state.time))
+        fed = h_tilde if self.feeding else None
+        return h_tilde, align, LSTMState(h, c, fed, state.time + 1)
+
+    def forward(
+        self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`Decoder.forward`: in one call, where the LSTM reads words alone."""
+        if self.feeding:
+            one = self.rnn.num_layers == 1
+            return (self.forward_fed if one else super().forward)(target_in, memory, final)
+        memory, state = self.start(memory, final)
+        h, _ = self.rnn(self.drop(self.embedding(target_in)), (state.h, state.c))  # (B, T, n)
+        return self.attend(h, memory, time=0)
+
+    def forward_fed(
+        self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`Decoder.forward` of one layer, whose gates ``W E y`` are computed ahead.
+
+        ``W`` meets ``[E y_{t-1}; h~_{t-1}]``. Its left half needs no step, and its right half joins
+        ``U``, which meets h_{t-1}, in one product.
+        """
+        memory, state = self.start(memory, final)
+        h, c, h_tilde = state.h[0], state.c[0], state.h_tilde  # (B, n) each
+        W, U, *biases = self.rnn.all_weights[0]
+        W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
+        WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)
+        read = linear(self.drop(self.embedding(target_in)), W_y, sum(biases))  # (B, T, 4n)
+        features: list[Tensor] = []
+        aligns: list[Tensor] = []
+        for t, Wy in enumerate(read.unbind(dim=1)):
+            i, f, g, o = torch.addmm(Wy, torch.cat([self.drop(h_tilde), h], 1), WU.T).chunk(4, 1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            h_tilde, align = (each.squeeze(1) for each in self.attend(h[:, None], memory, t))
+            features.append(h_tilde)
+            aligns.append(align)
+        return torch.stack(features, dim=1), torch.stack(aligns, dim=1)

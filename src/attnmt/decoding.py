@@ -1,29 +1,33 @@
 """Search for a translation, and read alignments off a model.
 
 Search asks two things of a model: ``start``, which reads source sentences, and ``step``, which
-takes the words written last and answers with log p of every next word. So whatever has the two can
-be searched: each model of the family, and an :class:`Ensemble` of them.
+takes the words written last and answers with log p of every next word. So whatever has the two is
+:class:`Searchable`: each model of the family, and an :class:`Ensemble` of them.
 """
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnmt.batches import Batch, Source, make_batch, pad
 from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
-from attnmt.model import SIDES, Translator, evaluating
+from attnmt.model import SIDES, Translator, Vocabularies, evaluating
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
 
 MAX_LENGTH = (2, 10)  # a translation ends after 2 * source length + 10 words at the latest
 BATCH_WORDS = 4_096  # source words of a batch, padding counted: fewer sentences if they are long
+FORBIDDEN = {
+    True: [PAD, BOS],
+    False: [PAD, BOS, UNK],
+}  # never written, if unknown words may be, or not
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,32 @@ class Translation:
     alignment: np.ndarray | None
 
 
+# ---------------------------------------------------------------------- what search asks of a model
+
+
+class Rows(Protocol):
+    """A memory or a state: it has one row for each hypothesis."""
+
+    def select(self, rows: Tensor) -> Self:
+        """Those of some hypotheses, by index."""
+
+
+class Searchable(Vocabularies, Protocol):
+    """What search asks of a model, which is a torch.nn.Module besides.
+
+    ``device``: where its sentences go; ``attends``: whether ``step`` gives an alignment.
+    """
+
+    device: torch.device
+    attends: bool
+
+    def start(self, source: Source) -> tuple[Rows, Rows]:
+        """Read B source sentences: the memory and the first state, B rows each."""
+
+    def step(self, y_prev: Tensor, state: Any, memory: Any) -> tuple[Tensor, Tensor | None, Rows]:
+        """From y_{i-1} (B,) to log p(y_i) (B, V), align (B, S) or None, and the new state."""
+
+
 # ------------------------------------------------------------------------------------- ensembles
 
 
@@ -51,23 +81,29 @@ class Each(tuple):
         return Each(part.select(rows) for part in self)
 
 
-class Ensemble:
+class Ensemble(nn.Module):
     """Models that translate together: p of each next word is the mean of their probabilities.
 
-    An ensemble stands wherever a model is searched, forced or measured. Its alignment is the mean
-    over the members that attend. (Sutskever et al. 2014, section 3.6, and Luong et al. 2015,
+    An ensemble may be used wherever a model is searched, forced or measured. Its alignment is the
+    mean over the members that attend. (Sutskever et al. 2014, section 3.6, and Luong et al. 2015,
     section 4.2, report ensembles without a formula. The mean of distributions is one again.)
 
     Args:
         models: at least one, with the same vocabularies and on one device. The members of an
             ensemble among them join one by one.
 
+    Attributes:
+        members: the models, none of them an ensemble.
+
     Raises:
         ValueError: no models, or vocabularies that differ.
     """
 
     def __init__(self, models: Iterable["Translator | Ensemble"]):
-        self.members = [member for model in models for member in members(model)]
+        super().__init__()
+        self.members = nn.ModuleList()
+        for model in models:
+            self.members.extend(model.members if isinstance(model, Ensemble) else [model])
         if not self.members:
             raise ValueError("an ensemble needs at least one model")
         first = self.members[0]
@@ -78,10 +114,19 @@ class Ensemble:
                         f"member {number} of the ensemble has another {side} than member 0: make "
                         "all members from the same corpus"
                     )
-            setattr(self, side, getattr(first, side))
-        self.device = first.device
-        self.attends = any(member.attends for member in self.members)
+        self.source_vocabulary = first.source_vocabulary
+        self.target_vocabulary = first.target_vocabulary
         self.config = {"model": "ensemble", "members": [m.config for m in self.members]}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the members are."""
+        return self.members[0].device
+
+    @property
+    def attends(self) -> bool:
+        """Whether any member does."""
+        return any(member.attends for member in self.members)
 
     def start(self, source: Source) -> tuple[Each, Each]:
         """Every member reads the source sentences."""
@@ -98,7 +143,7 @@ class Ensemble:
         """-log p of each real target token of a batch, in reading order: (tokens,)."""
         return -_log_mean([-member.token_losses(batch) for member in self.members])
 
-    def __call__(self, batch: Batch) -> tuple[None, Tensor | None]:
+    def forward(self, batch: Batch) -> tuple[None, Tensor | None]:
         """Read source and reference: no features in common, and the mean align (B, T, S)."""
         return None, _mean([member(batch)[1] for member in self.members])
 
@@ -115,16 +160,14 @@ def _mean(aligns: Sequence[Tensor | None]) -> Tensor | None:
 Model = Translator | Ensemble
 
 
-def members(model: Model) -> list[Translator]:
-    """The models in an ensemble; of a single model, itself."""
-    return getattr(model, "members", [model])
-
-
-# ---------------------------------------------------------------------------------------- search
+# ---------------------------------------------------------------------------------- greedy search
 
 
 def greedy(
-    model: Model, sentences: Sequence[Sequence[str]], batch_size: int = 64, unknown: bool = True
+    model: Searchable,
+    sentences: Sequence[Sequence[str]],
+    batch_size: int = 64,
+    unknown: bool = True,
 ) -> list[Translation]:
     """Translate by taking the most probable word at each step.
 
@@ -140,34 +183,43 @@ def greedy(
         ValueError: an empty sentence.
     """
     _check(sentences)
-    return _side_by_side(model, sentences, len, batch_size, partial(_greedy, model, unknown))
+    search = partial(_greedy, model, unknown)
+    return _side_by_side(model, sentences, search, size=len, batch_size=batch_size)
 
 
-def _greedy(model, unknown, sentences):
+def _greedy(
+    model: Searchable, unknown: bool, sentences: Sequence[Sequence[str]]
+) -> list[Translation]:
     """B sentences side by side; one that has ended goes on writing ``</s>``, at no cost."""
     memory, state, limits = _start(model, sentences)
     y = torch.full_like(limits, BOS)  # (B,)
-    running = torch.ones_like(limits, dtype=torch.bool)
-    score = torch.zeros_like(limits, dtype=torch.float)
-    steps, aligns = [], []
+    score = torch.zeros_like(limits, dtype=torch.float)  # (B,) sum of log p
+    running = torch.ones_like(limits, dtype=torch.bool)  # (B,)
+    steps: list[Tensor] = []
+    aligns: list[Tensor | None] = []
     while running.any():
         log_p, align, state = model.step(y, state, memory)  # (B, V), (B, S)
-        log_p[:, NEVER[unknown]] = -torch.inf
+        log_p[:, FORBIDDEN[unknown]] = -torch.inf
         best, y = log_p.max(dim=-1)
         score = score + torch.where(running, best, 0)
         y = torch.where(running, y, EOS)
         steps.append(y)
         aligns.append(align)
         running = running & (y != EOS) & (len(steps) < limits)
-    written = zip(sentences, torch.stack(steps, dim=1).tolist(), score.tolist(), strict=True)
+    written = torch.stack(steps, dim=1).tolist()
     return [
-        _translation(model, sentence, words, [row] * len(words), score, aligns)
-        for row, (sentence, words, score) in enumerate(written)
+        _translation(model, sentence, words, score=total, aligns=aligns, rows=[row] * len(words))
+        for row, (sentence, words, total) in enumerate(
+            zip(sentences, written, score.tolist(), strict=True)
+        )
     ]
 
 
+# ------------------------------------------------------------------------------------ beam search
+
+
 def beam_search(
-    model: Model,
+    model: Searchable,
     sentences: Sequence[Sequence[str]],
     beam: int = 5,
     length_penalty: float = 0.0,
@@ -208,96 +260,230 @@ def beam_search(
         raise ValueError(f"n_best must be a whole number from 1 to beam={beam}, not {n_best!r}")
     if not 0 <= length_penalty < math.inf:
         raise ValueError(f"length_penalty must be 0 or more, not {length_penalty!r}")
-    search = partial(_beam_search, model, beam, length_penalty, n_best, unknown)
-    found = _side_by_side(model, sentences, len, batch_size, search)
+    how = Beam(beam, length_penalty, n_best, unknown=unknown)
+    search = partial(_beam_search, model, how)
+    found = _side_by_side(model, sentences, search, size=len, batch_size=batch_size)
     return found if n_best > 1 else [best for (best,) in found]
 
 
-def _beam_search(model, beam, length_penalty, n_best, unknown, sentences):
-    """B sentences, of which b are still searched, with k = ``beam`` hypotheses: b k rows a step.
+class Beam(NamedTuple):
+    """How to search: the arguments of :func:`beam_search`; ``width`` is its ``beam``, k."""
 
-    No hypothesis is copied. A step leaves behind, for each row of the next, the word that was
-    written and a back-pointer: the row that it was read from, where its align is, too.
+    width: int
+    length_penalty: float
+    n_best: int
+    unknown: bool
+
+    def rank(self, score: Tensor, length: Tensor) -> Tensor:
+        """``score / lp``, by which hypotheses compete, of log p and lengths."""
+        return score / ((5 + length) / 6) ** self.length_penalty
+
+
+class Hypotheses(NamedTuple):
+    """k hypotheses for each of b sentences, the best first: four tensors (b, k).
+
+    ``word`` is what each wrote last, ``row`` (0 to b k - 1) the hypothesis of the step before that
+    it continues, ``score`` its sum of log p, ``length`` its number of words, ``</s>`` counted.
     """
 
-    def lp(length: Tensor) -> Tensor:
-        return ((5 + length) / 6) ** length_penalty
+    word: Tensor
+    row: Tensor
+    score: Tensor
+    length: Tensor
 
+    @classmethod
+    def first(cls, rows: Tensor) -> "Hypotheses":
+        """Nothing but ``<s>``, for rows (b, k). All k are alike, so only one of them takes part."""
+        word = torch.full_like(rows, BOS)
+        score = torch.full(rows.shape, -torch.inf, device=rows.device)
+        score[:, 0] = 0
+        return cls(word, rows, score, length=torch.zeros_like(rows))
+
+    @property
+    def ended(self) -> Tensor:
+        """Which have written ``</s>``: (b, k)."""
+        return self.word == EOS
+
+    def of(self, sentences: Tensor | int) -> "Hypotheses":
+        """Those of some of the b sentences, or, (k,), of one."""
+        return Hypotheses(*(part[sentences] for part in self))
+
+
+def expand(hypotheses: Hypotheses, log_p: Tensor, rows: Tensor | None = None) -> Hypotheses:
+    """Continue each hypothesis by its j most probable next words: (b, k) to (b, k j).
+
+    Of one hypothesis no more than k can be among the best k of all, so j = k is enough. One that
+    has ended has one way on, at no cost: to stay as it is. Others that are not in ``rows`` have no
+    way on.
+
+    Args:
+        hypotheses: (b, k).
+        log_p: of every next word, (R, V).
+        rows: whom ``log_p`` continues, (R,) of 0 to b k - 1; all of them if not given.
+    """
+    b, k = hypotheses.word.shape
+    best, next_word = log_p.topk(min(k, log_p.size(1)))  # (R, j)
+    row = torch.arange(b * k, device=best.device)  # (b k,)
+    rows = row if rows is None else rows
+    word = next_word.new_full((b * k, best.size(1)), EOS)  # (b k, j)
+    cost = best.new_full(word.shape, -torch.inf)
+    word[rows] = next_word
+    cost[rows] = best
+    ended = hypotheses.ended.flatten()  # (b k,)
+    word[ended] = EOS
+    cost[ended] = -torch.inf
+    cost[ended, 0] = 0
+    length = hypotheses.length.flatten() + ~ended  # (b k,)
+    return Hypotheses(
+        word.view(b, -1),
+        row=row[:, None].expand_as(word).reshape(b, -1),
+        score=(hypotheses.score.flatten()[:, None] + cost).view(b, -1),
+        length=length[:, None].expand_as(word).reshape(b, -1),
+    )
+
+
+def keep(candidates: Hypotheses, beam: Beam) -> Hypotheses:
+    """The k candidates of each sentence that rank highest: (b, k j) to (b, k)."""
+    _, best = beam.rank(candidates.score, candidates.length).topk(beam.width)  # (b, k)
+    return Hypotheses(*(part.gather(1, best) for part in candidates))
+
+
+def hopeful(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
+    """Which hypotheses can still change a sentence's answers, (b, k).
+
+    Since log p only falls, the best that an open hypothesis can hope for is its present score at
+    the greatest length. Where ``n_best`` that have ended rank higher, it need not be continued, nor
+    need those below it, which have still less to hope for.
+
+    Args:
+        hypotheses: (b, k).
+        limits: the greatest length of each translation, (b,).
+        beam: says how many answers are wanted, and how hypotheses rank.
+    """
+    rank = beam.rank(hypotheses.score, hypotheses.length)  # (b, k)
+    rank = rank.masked_fill(~hypotheses.ended, -torch.inf)
+    answer = rank.topk(beam.n_best).values[:, -1:]  # (b, 1) the last that would be an answer
+    possible = ~hypotheses.ended & (hypotheses.score > -torch.inf)
+    return possible & (beam.rank(hypotheses.score, limits[:, None]) >= answer)
+
+
+def finished(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
+    """Which sentences have their answers, (b,); arguments as of :func:`hopeful`."""
+    return ~hopeful(hypotheses, limits, beam).any(dim=1)
+
+
+@dataclass
+class Trail:
+    """What the steps left behind, so that no hypothesis is ever copied.
+
+    ``steps`` has for each row of the next step the word that was written and a back-pointer, the
+    row of this step that it continues; ``aligns`` (b k, S) where each row of this step looked.
+    """
+
+    steps: list[tuple[list[int], list[int]]] = field(default_factory=list)
+    aligns: list[Tensor | None] = field(default_factory=list)
+
+    def look(self, align: Tensor | None, rows: Tensor, size: int) -> None:
+        """Note where the rows that were computed, (R,), looked: among all ``size`` = b k."""
+        if align is not None:
+            align = align.new_zeros(size, align.size(1)).index_copy(0, rows, align)
+        self.aligns.append(align)
+
+    def back(self, word: int, row: int) -> tuple[list[int], list[int]]:
+        """All words of the hypothesis that ends in ``word``, and the row that each was read from.
+
+        Args:
+            word: written in the step that is not yet in ``steps``.
+            row: of that step.
+        """
+        words = [word]
+        rows = [row]
+        for written, pointers in reversed(self.steps):
+            words.append(written[rows[-1]])
+            rows.append(pointers[rows[-1]])
+        return words[::-1], rows[::-1]
+
+
+def _beam_search(
+    model: Searchable, beam: Beam, sentences: Sequence[Sequence[str]]
+) -> list[list[Translation]]:
+    """B sentences side by side, of which b are still searched, with k hypotheses each.
+
+    Of these b k rows a step computes the R that have hope. (At first that is one a sentence.)
+    """
     memory, state, limits = _start(model, sentences)
     live = torch.arange(len(limits), device=limits.device)  # (b,) the sentences still searched
-    row = live.repeat_interleave(beam)
-    memory, state = memory.select(row), state.select(row)
-    y = torch.full_like(row, BOS)  # (b k,)
-    score = torch.full((len(live), beam), -torch.inf, device=live.device)  # (b, k) sum of log p
-    score[:, 0] = 0  # at first the k are all alike, so that one takes part
-    length = torch.zeros_like(y)  # (b k,) words and </s>
-    steps, aligns = [], []
-    found: list[Any] = [None] * len(sentences)
+    hypotheses = Hypotheses.first(live[:, None].repeat(1, beam.width))
+    hope = hopeful(hypotheses, limits, beam)  # (b, k)
+    trail = Trail()
+    found: list[list[Translation]] = [[] for _ in sentences]
     while len(live):
-        log_p, align, state = model.step(y, state, memory)  # (b k, V), (b k, S)
-        aligns.append(align)
-        log_p[:, NEVER[unknown]] = -torch.inf
-        log_p, word = log_p.topk(min(beam, log_p.size(1)))  # (b k, j): no more of one can stay
-        ended = y == EOS
-        log_p[ended], word[ended] = -torch.inf, EOS
-        log_p[ended, 0] = 0  # from </s> there is one way on: to stay as it is
-
-        score = score.flatten()[:, None] + log_p  # (b k, j)
-        length = length + ~ended
-        rank, best = (score / lp(length)[:, None]).view(len(live), -1).topk(beam)  # (b, k)
-        best += torch.arange(0, score.numel(), score[0].numel() * beam, device=y.device)[:, None]
-        row = best // score.size(1)  # (b, k): whom each continues
-        score, word = score.take(best), word.take(best)  # (b, k)
-
-        ended = word == EOS
-        # log p only falls: no hypothesis can outrank its score of now at the greatest length
-        hope = (score / lp(limits)[:, None]).masked_fill(ended, -torch.inf).amax(dim=1)
-        done = ended[:, :n_best].all(dim=1) & (rank[:, n_best - 1] >= hope)
-        done |= limits == len(aligns)
-        for b in done.nonzero().flatten().tolist():
-            index, best = int(live[b]), (part[b, :n_best].tolist() for part in (word, row, score))
-            found[index] = [
-                _translation(model, sentences[index], *_trace(steps, last, at), total, aligns)
-                for last, at, total in zip(*best, strict=True)
-                if total != -math.inf
-            ]
-        live, limits, score, row, word = (part[~done] for part in (live, limits, score, row, word))
-        row, y = row.flatten(), word.flatten()  # (b k,)
-        steps.append((y.tolist(), row.tolist()))
-        state, length = state.select(row), length[row]
-        if done.any():
-            memory = memory.select(row)
+        rows = hope.flatten().nonzero().flatten()  # (R,)
+        words = hypotheses.word.flatten()[rows]
+        read = memory.select(live.repeat_interleave(beam.width)[rows])
+        log_p, align, state = model.step(words, state, read)  # (R, V), (R, S)
+        log_p[:, FORBIDDEN[beam.unknown]] = -torch.inf
+        trail.look(align, rows, hope.numel())
+        hypotheses = keep(expand(hypotheses, log_p, rows), beam)
+        hope = hopeful(hypotheses, limits, beam)
+        going = hope.any(dim=1) & (limits > len(trail.aligns))  # (b,)
+        for b in (~going).nonzero().flatten().tolist():
+            number = int(live[b])
+            found[number] = _translations(
+                model, sentences[number], hypotheses.of(b), beam=beam, trail=trail
+            )
+        live = live[going]
+        limits = limits[going]
+        hypotheses = hypotheses.of(going)
+        hope = hope[going]
+        trail.steps.append((hypotheses.word.flatten().tolist(), hypotheses.row.flatten().tolist()))
+        state = state.select(torch.searchsorted(rows, hypotheses.row[hope]))  # where in R each was
     return found
 
 
-NEVER = {True: [PAD, BOS], False: [PAD, BOS, UNK]}  # what no translation holds, by `unknown`
+def _translations(
+    model: Searchable, sentence: Sequence[str], best: Hypotheses, *, beam: Beam, trail: Trail
+) -> list[Translation]:
+    """The ``n_best`` of one sentence's hypotheses (k,), traced back; fewer if there are fewer."""
+    translations = []
+    for word, row, score, _ in list(zip(*(part.tolist() for part in best), strict=True))[
+        : beam.n_best
+    ]:
+        if score != -math.inf:
+            words, rows = trail.back(word, row)
+            translations.append(
+                _translation(model, sentence, words, score=score, rows=rows, aligns=trail.aligns)
+            )
+    return translations
 
 
-def _trace(steps: list[tuple[list[int], list[int]]], word: int, row: int):
-    """All words of the hypothesis that ends in ``word``, and the rows that they were read from."""
-    words, rows = [word], [row]
-    for written, pointers in reversed(steps):
-        words.append(written[rows[-1]])
-        rows.append(pointers[rows[-1]])
-    return words[::-1], rows[::-1]
+# ------------------------------------------------------------------------ what both searches share
 
 
-def _start(model: Model, sentences: Sequence[Sequence[str]]) -> tuple[Any, Any, Tensor]:
-    """Memory and state of some sentences, and the greatest length of each translation."""
+def _start(model: Searchable, sentences: Sequence[Sequence[str]]) -> tuple[Rows, Rows, Tensor]:
+    """Memory and state of some sentences, and the greatest length of each translation, (B,)."""
     source = pad([model.source_vocabulary.encode(words) for words in sentences]).to(model.device)
+    memory, state = model.start(source)
     factor, extra = MAX_LENGTH
-    return *model.start(source), factor * source.lengths + extra
+    return memory, state, factor * source.lengths + extra
 
 
-def _translation(model, sentence, words, rows, score, aligns) -> Translation:
-    """A translation of ``words`` up to ``</s>``; at step t, ``aligns[t][rows[t]]`` is its align."""
+def _translation(
+    model: Searchable,
+    sentence: Sequence[str],
+    words: list[int],
+    *,
+    score: float,
+    rows: Sequence[int],
+    aligns: Sequence[Tensor | None],
+) -> Translation:
+    """A translation of ``words`` up to ``</s>``; at step t it looked as ``aligns[t][rows[t]]``."""
     length = words.index(EOS) if EOS in words else len(words)
     alignment = None
     if model.attends:
-        # one row more than there may be words, since there may be none
-        weights = [align[row] for align, row in zip(aligns, rows[: length + 1], strict=False)]
-        weights = torch.stack(weights)[:length, : len(sentence)]
-        alignment = weights.float().cpu().contiguous().numpy()
+        looked = [aligns[t][rows[t]] for t in range(length)]
+        weights = torch.stack(looked) if looked else torch.empty(0, len(sentence))
+        alignment = weights[:, : len(sentence)].float().cpu().contiguous().numpy()
     return Translation(model.target_vocabulary.decode(words[:length]), score, alignment)
 
 
@@ -312,18 +498,31 @@ def _check(sentences: Sequence[Sequence[str]]) -> None:
             raise ValueError(f"sentence {number} is empty: there is nothing to translate")
 
 
-def _side_by_side(model: Model, items: Sequence, size: Callable, batch_size: int, answer: Callable):
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+def _side_by_side(
+    model: Searchable,
+    items: Sequence[Item],
+    answer: Callable[[list[Item]], Sequence[Answer]],
+    *,
+    size: Callable[[Item], int],
+    batch_size: int,
+) -> list[Answer]:
     """Answer in batches of items that are alike in ``size``; answers in the order of the items."""
     whole(1, batch_size=batch_size)
-    answers: list[Any] = [None] * len(items)
-    order = sorted(range(len(items)), key=lambda k: -size(items[k]))
-    with evaluating(*members(model)):
-        while order:
-            most = min(batch_size, BATCH_WORDS // (size(items[order[0]]) + 1))  # the longest first
-            batch, order = order[: max(1, most)], order[max(1, most) :]
-            for k, found in zip(batch, answer([items[k] for k in batch]), strict=True):
-                answers[k] = found
-    return answers
+    answers: dict[int, Answer] = {}
+    waiting = sorted(range(len(items)), key=lambda number: -size(items[number]))
+    with evaluating(model):
+        while waiting:
+            longest = size(items[waiting[0]])
+            count = max(1, min(batch_size, BATCH_WORDS // (longest + 1)))
+            batch = waiting[:count]
+            waiting = waiting[count:]
+            found = answer([items[number] for number in batch])
+            answers.update(zip(batch, found, strict=True))
+    return [answers[number] for number in range(len(items))]
 
 
 # ------------------------------------------------------------------- alignments and unknown words
@@ -352,7 +551,8 @@ def force_align(
         ValueError: the model does not attend, so it has no alignment; or another shift.
     """
     if not model.attends:
-        raise ValueError(f"a {model.config.get('model')} does not attend, so it has no alignment")
+        name = model.config.get("model", "made by hand")
+        raise ValueError(f"this model ({name}) does not attend, so it has no alignment")
     if shift not in (0, 1):
         raise ValueError(f"shift must be 0 (the word predicted) or 1 (the word read), not {shift}")
 
@@ -365,7 +565,9 @@ def force_align(
             for row, pair in zip(strongest, pairs, strict=True)
         ]
 
-    return _side_by_side(model, pairs, lambda pair: len(pair.source), batch_size, links)
+    return _side_by_side(
+        model, pairs, links, size=lambda pair: len(pair.source), batch_size=batch_size
+    )
 
 
 def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[str, str]:
@@ -402,7 +604,8 @@ def replace_unknown(
     """
     if len(translations) != len(sentences):
         raise ValueError(f"{len(translations)} translations for {len(sentences)} sentences")
-    entries, replaced = dictionary or {}, []
+    entries = dictionary or {}
+    replaced = []
     for number, (found, sentence) in enumerate(zip(translations, sentences, strict=True)):
         if found.alignment is None or found.alignment.shape[1] != len(sentence):
             raise ValueError(
@@ -410,7 +613,9 @@ def replace_unknown(
                 "sentence. The model must attend, and the sentences stand in the same order."
             )
         strongest = [sentence[s] for s in found.alignment.argmax(axis=1)]
-        known = zip(found.words, strongest, strict=True)
-        words = [entries.get(x, x) if y == SPECIALS[UNK] else y for y, x in known]
+        words = [
+            entries.get(x_j, x_j) if y_i == SPECIALS[UNK] else y_i
+            for y_i, x_j in zip(found.words, strongest, strict=True)
+        ]
         replaced.append(replace(found, words=words))
     return replaced

@@ -1,27 +1,26 @@
 """How good is it? Perplexity, BLEU, BLEU by length, two systems compared, alignment error rate."""
 
+import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics import BLEU, BLEUScore
 from sacrebleu.significance import PairedTest
 
 from attnmt.batches import by_length, make_batch
 from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
-from attnmt.decoding import Model, Translation, members
+from attnmt.decoding import Model, Translation
 from attnmt.model import Vocabularies, evaluating
 from attnmt.vocab import SPECIALS, UNK
 
 Side = Sequence[str]  # a sentence for each pair: what a system said, or the references
 MOST = 700  # nats a token: exp of much more is no number
-ONE_WORD = (
-    "⟨unk⟩"  # sacreBLEU's tokeniser cuts <unk> into three words, and leaves this in one piece
-)
+ONE_WORD = "⟨unk⟩"  # sacreBLEU's tokeniser leaves it in one piece, but cuts <unk> into three words
 
 
 def sentence_losses(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> np.ndarray:
@@ -34,14 +33,14 @@ def sentence_losses(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -
         raise ValueError("perplexity needs at least one pair")
     found = np.zeros((len(pairs), 2))
     lengths = [(len(pair.target), len(pair.source)) for pair in pairs]
-    with evaluating(*members(model)):
+    with evaluating(model):
         for rows in by_length(lengths, batch_size, pool=None, seed=0):
             together = [pairs[row] for row in rows]
             batch = make_batch(together, model.source_vocabulary, model.target_vocabulary)
             losses = model.token_losses(batch.to(model.device)).double().cpu()
             tokens = batch.target_mask.sum(dim=1).cpu()
             for row, one in zip(rows, losses.split(tokens.tolist()), strict=True):
-                found[row] = float(one.sum()), len(one)
+                found[row] = [float(one.sum()), len(one)]
     return found
 
 
@@ -83,20 +82,32 @@ def bleu(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap:
         hypotheses: translations as they would be printed: detokenised.
         references: raw reference sentences, one for each.
         lowercase: ignore case.
-        bootstrap: number of resamples for the confidence interval; 0 for none.
+        bootstrap: number of resamples for the confidence interval, at least 2; 0 for none.
 
     Raises:
         TypeError: one sentence instead of lists.
-        ValueError: no sentences, or not as many of both.
+        ValueError: no sentences, or not as many of both; a number of resamples that gives no
+            interval.
     """
     _check(hypotheses, references)
-    metric, ours = BLEU(lowercase=lowercase), unknown_as_one_word(hypotheses)
-    result = metric.corpus_score(ours, [list(references)], n_bootstrap=bootstrap or 1)
-    low = high = None
-    if bootstrap:
-        low, high = result._mean - result._ci, result._mean + result._ci
-    signature, precisions = str(metric.get_signature()), tuple(result.precisions)
-    return Bleu(result.score, signature, precisions, result.bp, len(references), low, high)
+    whole(0, bootstrap=bootstrap)
+    if bootstrap == 1:
+        raise ValueError("bootstrap must be at least 2 for an interval, or 0 for none, not 1")
+    metric = BLEU(lowercase=lowercase)
+    ours = unknown_as_one_word(hypotheses)
+    result = metric.corpus_score(ours, [list(references)], n_bootstrap=max(1, bootstrap))
+    signature = str(metric.get_signature())
+    low, high = _interval(result, signature) if bootstrap else (None, None)
+    more = {"brevity_penalty": result.bp, "sentences": len(references), "low": low, "high": high}
+    return Bleu(result.score, signature, tuple(result.precisions), **more)
+
+
+def _interval(result: BLEUScore, signature: str) -> tuple[float, float]:
+    """The bootstrap interval that sacreBLEU found: its report as JSON is the public way to it."""
+    report = json.loads(result.format(width=12, signature=signature, is_json=True))
+    mean = report.get("confidence_mean", 0.0)  # left out where all resamples have a BLEU of 0
+    half = report.get("confidence_var", 0.0)
+    return mean - half, mean + half
 
 
 def unknown_as_one_word(sentences: Side) -> list[str]:
@@ -175,12 +186,14 @@ def paired_bootstrap(
     whole(1, resamples=resamples)
     both = {"baseline": baseline, "system": system}
     systems = [(name, unknown_as_one_word(one)) for name, one in both.items()]
-    metrics, references = {"BLEU": BLEU(lowercase=lowercase)}, [list(references)]
-    signatures, scores = PairedTest(systems, metrics, references, "bs", resamples)()
+    metrics = {"BLEU": BLEU(lowercase=lowercase)}
+    test = PairedTest(systems, metrics, [list(references)], test_type="bs", n_samples=resamples)
+    signatures, scores = test()
+    signature = str(signatures["BLEU"])
     first, second = scores["BLEU"]
-    p_value = second.p_value if first.score != second.score else 1.0
-    difference, signature = second.score - first.score, str(signatures["BLEU"])
-    return Comparison(first.score, second.score, difference, p_value, signature)
+    difference = second.score - first.score
+    p_value = second.p_value if difference else 1.0
+    return Comparison(first.score, second.score, difference, p_value=p_value, signature=signature)
 
 
 def texts(model: Model, translations: Sequence[Translation]) -> list[str]:
@@ -222,8 +235,10 @@ def bleu_by_length(
     for first, past in pairwise(edges):
         inside = [k for k, pair in enumerate(pairs) if first <= len(pair.source) < past]
         if inside:
-            ours, theirs = [hypotheses[k] for k in inside], [pairs[k].target_text for k in inside]
-            buckets.append(Bucket(first, past - 1, bleu(ours, theirs, lowercase, bootstrap)))
+            ours = [hypotheses[k] for k in inside]
+            theirs = [pairs[k].target_text for k in inside]
+            score = bleu(ours, theirs, lowercase, bootstrap=bootstrap)
+            buckets.append(Bucket(first, past - 1, score))
     return buckets
 
 
@@ -234,9 +249,13 @@ def without_unknown(pairs: Sequence[Pair], vocabularies: Vocabularies) -> list[i
         pairs: sentences and references.
         vocabularies: a corpus or a model: whatever has both vocabularies.
     """
-    source, target = vocabularies.source_vocabulary, vocabularies.target_vocabulary
-    known = [UNK not in source.encode(p.source) + target.encode(p.target) for p in pairs]
-    return [number for number, both in enumerate(known) if both]
+    indices = []
+    for number, pair in enumerate(pairs):
+        source = vocabularies.source_vocabulary.encode(pair.source)
+        target = vocabularies.target_vocabulary.encode(pair.target)
+        if UNK not in source and UNK not in target:
+            indices.append(number)
+    return indices
 
 
 def alignment_error_rate(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> float:
@@ -249,10 +268,10 @@ def alignment_error_rate(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> f
     Raises:
         ValueError: pairs without known alignments, or not as many as ``links``; no links at all.
     """
-    errors = _error_rates(links, pairs, lambda pair, t: "all")
-    if not errors:
+    in_sure, in_possible, predicted, sure = alignment_statistics(links, pairs).sum(axis=0)
+    if predicted + sure == 0:
         raise ValueError("there are no links, neither predicted nor sure: AER is not defined")
-    return errors["all"]
+    return float(1 - (in_sure + in_possible) / (predicted + sure))
 
 
 def alignment_statistics(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> np.ndarray:
@@ -284,19 +303,15 @@ def alignment_error_by_class(links: Sequence[Set[Link]], pairs: Sequence[Pair]) 
     """
     if any(pair.classes is None for pair in pairs):
         raise ValueError("these pairs have no word classes; the controlled corpus has them")
-    return _error_rates(links, pairs, lambda pair, t: pair.classes[t])
-
-
-def _error_rates(links: Sequence[Set[Link]], pairs: Sequence[Pair], group: Callable) -> dict:
-    """The alignment error rate of each ``group(pair, target index)`` of links."""
     _check_links(links, pairs)
-    agreed, size = Counter(), Counter()
+    agreed: Counter[str] = Counter()  # |A & S| + |A & P| of each class
+    size: Counter[str] = Counter()  # |A| + |S| of each class
     for predicted, pair in zip(links, pairs, strict=True):
-        for part in (pair.sure, pair.possible):
-            agreed.update(group(pair, t) for _, t in predicted & part)
+        for part in (predicted & pair.sure, predicted & pair.possible):
+            agreed.update(pair.classes[t] for _, t in part)
         for part in (predicted, pair.sure):
-            size.update(group(pair, t) for _, t in part)
-    return {key: 1 - agreed[key] / size[key] for key in sorted(size)}
+            size.update(pair.classes[t] for _, t in part)
+    return {name: 1 - agreed[name] / size[name] for name in sorted(size)}
 
 
 def _check_links(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> None:

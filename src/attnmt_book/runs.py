@@ -13,12 +13,14 @@ cannot be reached, it reads from these files. ``results/runs.toml`` lists the ru
 
 import gzip
 import io
+import json
 import platform
 import time
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,7 +31,7 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from attnmt.checks import one_of
-from attnmt.corpus import Corpus, grammar_corpus, multi30k
+from attnmt.corpus import Corpus
 from attnmt.decoding import force_align, greedy
 from attnmt.files import write_aside
 from attnmt.metrics import (
@@ -41,9 +43,11 @@ from attnmt.metrics import (
     bleu_statistics,
     sentence_losses,
     texts,
+    without_unknown,
 )
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, History, Recipe, fit
+from attnmt_book.corpora import CORPORA
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,9 @@ class Sentences:
 
     ``statistics`` has arrays with a row for each sentence of a part of the corpus, named
     ``PART_bleu`` (:func:`.bleu_statistics`), ``PART_losses`` (:func:`.sentence_losses`),
-    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends)
-    and ``PART_length`` (words of the source); ``translations`` has the sentences of each part, if
-    the text is ours.
+    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends),
+    ``PART_length`` (words of the source) and ``PART_known`` (whether both vocabularies have all of
+    its words); ``translations`` has the sentences of each part, if the text is ours.
     """
 
     statistics: dict[str, np.ndarray]
@@ -126,16 +130,9 @@ def record(
         samples: raw sentences whose translations and alignments are kept.
         of_fit: further arguments of :func:`.fit`.
     """
-    history = fit(model, corpus, recipe, seed, **of_fit)
+    history = fit(model, corpus, recipe, seed=seed, **of_fit)
     sentences, search_cpu_seconds = measure(model, corpus)
     statistics = sentences.statistics
-    there = [part for part in PARTS if getattr(corpus, part)]
-    found = {part: sentences.translations[part] for part in there}
-    parts = {}
-    for part in there:
-        references = [pair.target_text for pair in getattr(corpus, part)]
-        parts[part] = bleu(found[part], references, lowercase=True, bootstrap=200)
-    by_length = [part for part in there if part != "names"]
     run = Run(
         name=name,
         command=f"attnmt record {name}",
@@ -151,11 +148,8 @@ def record(
         parameters=sum(weights.numel() for weights in model.parameters()),
         history=history,
         test_perplexity=perplexity_of(statistics["test_losses"]),
-        parts=parts,
-        by_length=bleu_by_length(
-            [text for part in by_length for text in found[part]],
-            [pair for part in by_length for pair in getattr(corpus, part)],
-        ),
+        parts=bleu_of_parts(sentences.translations, corpus),
+        by_length=bleu_of_lengths(sentences.translations, corpus),
         aer=aer_of(statistics["test_aer"]) if "test_aer" in statistics else None,
         samples=[translate_sample(model, text) for text in samples],
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
@@ -163,6 +157,24 @@ def record(
         format="attnmt-run-2",
     )
     return run, sentences if ours(corpus) else Sentences(statistics)
+
+
+def bleu_of_parts(translations: Mapping[str, list[str]], corpus: Corpus) -> dict[str, Bleu]:
+    """BLEU of each part of a corpus that was translated."""
+    found = {}
+    for part, texts_of_part in translations.items():
+        references = [pair.target_text for pair in getattr(corpus, part)]
+        found[part] = bleu(texts_of_part, references, lowercase=True, bootstrap=200)
+    return found
+
+
+def bleu_of_lengths(translations: Mapping[str, list[str]], corpus: Corpus) -> list[Bucket]:
+    """BLEU by the length of the source, of all parts together but the unseen names."""
+    there = [part for part in translations if part != "names"]
+    return bleu_by_length(
+        [text for part in there for text in translations[part]],
+        [pair for part in there for pair in getattr(corpus, part)],
+    )
 
 
 def ours(corpus: Corpus) -> bool:
@@ -187,6 +199,9 @@ def measure(model: Translator, corpus: Corpus) -> tuple[Sentences, float]:
         statistics[f"{part}_losses"] = sentence_losses(model, pairs).astype(np.float32)
         lengths = [len(pair.source) for pair in pairs]
         statistics[f"{part}_length"] = np.array(lengths, dtype=np.uint16)
+        known = np.zeros(len(pairs), dtype=bool)
+        known[without_unknown(pairs, model)] = True
+        statistics[f"{part}_known"] = known
         if model.attends and pairs[0].sure is not None:
             links = alignment_statistics(force_align(model, pairs), pairs)
             statistics[f"{part}_aer"] = links.astype(np.uint16)
@@ -210,7 +225,7 @@ def translate_sample(model: Translator, text: str) -> Sample:
     source = model.source_vocabulary.tokenise(text)
     (found,) = greedy(model, [source])
     weights = None if found.alignment is None else found.alignment.astype(float).round(4).tolist()
-    return Sample(source, found.words, found.score, weights)
+    return Sample(source, found.words, found.score, alignment=weights)
 
 
 # ------------------------------------------------------------------------------- store and load
@@ -240,6 +255,41 @@ def undertrained_names() -> list[str]:
 def undertrained(name: str) -> Run:
     """:func:`load_run` of a run of the earlier edition."""
     return load_run(name, undertrained_folder())
+
+
+def recorded(system: str, corpus_name: str = "grammar") -> list[Run]:
+    """The earlier edition's runs of a system: one for each seed, as far as they were made."""
+    runs = []
+    for seed in undertrained_plan()["seeds"]:
+        with suppress(FileNotFoundError):
+            runs.append(undertrained(f"{system}-{corpus_name}-{seed}"))
+    return runs
+
+
+def read_study(name: str) -> dict[str, Any]:
+    """What a study of the earlier edition measured, from ``studies/NAME.json``.
+
+    Raises:
+        FileNotFoundError: no such study; the message lists those there are.
+    """
+    folder = undertrained_folder() / "studies"
+    path = folder / f"{name}.json"
+    if not path.exists():
+        there = ", ".join(sorted(file.stem for file in folder.glob("*.json"))) or "none"
+        raise FileNotFoundError(f"no study {name!r} in {folder}. There are: {there}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def of_length(run: Run, shortest: int) -> float:
+    """A run's BLEU on sentences of one range of source lengths, which begins at ``shortest``.
+
+    Raises:
+        ValueError: no range begins there; the message lists those that do.
+    """
+    scores = {bucket.shortest: bucket.bleu.score for bucket in run.by_length}
+    if shortest not in scores:
+        raise ValueError(f"shortest must be one of {', '.join(map(str, scores))}, not {shortest!r}")
+    return scores[shortest]
 
 
 def save_run(run: Run, sentences: Sentences | None = None, folder: Path | None = None) -> Path:
@@ -334,8 +384,23 @@ def load_run(name: str, folder: Path | None = None) -> Run:
 
 # ------------------------------------------------------------------------- the runs of the book
 
-CORPORA: dict[str, Callable[..., Corpus]] = {"grammar": grammar_corpus, "multi30k": multi30k}
-
+TITLES = {  # what figures and tables call the systems
+    "rnnencdec": "RNNencdec",
+    "sutskever-forward": "no attention",
+    "sutskever": "no attention, reversed",
+    "rnnsearch": "RNNsearch",
+    "luong-location": "location",
+    "luong-dot": "dot",
+    "luong-scaled-dot": "scaled dot",
+    "luong-general": "general",
+    "luong-concat": "concat",
+    "luong-bidirectional": "dot, both directions",
+    "luong-local-m-dot": "local-m dot",
+    "luong-local-p-dot": "local-p dot",
+    "luong-local-m": "local-m general",
+    "luong-local-p": "local-p general",
+    "luong-feeding": "dot + feed",
+}
 
 @cache
 def book(folder: Path | None = None) -> dict[str, Any]:
@@ -348,8 +413,10 @@ def book(folder: Path | None = None) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def names(*tiers: str) -> list[str]:
-    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed.
+def planned(*tiers: str) -> dict[str, tuple[str, str, int]]:
+    """System, corpus and seed of each run of the book, or of some tiers, by the run's name.
+
+    Names of systems and corpora may have hyphens, so a name is looked up, not taken apart.
 
     Raises:
         ValueError: no such tier.
@@ -357,13 +424,18 @@ def names(*tiers: str) -> list[str]:
     plan = {tier["name"]: tier for tier in book()["tiers"]}
     for tier in tiers:
         one_of(plan, tier=tier)
-    return [
-        f"{system}-{tier['corpus']}-{seed}"
+    return {
+        f"{system}-{tier['corpus']}-{seed}": (system, tier["corpus"], seed)
         for name, tier in plan.items()
         if name in (tiers or plan)
         for seed in tier["seeds"]
         for system in tier["systems"]
-    ]
+    }
+
+
+def names(*tiers: str) -> list[str]:
+    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed."""
+    return list(planned(*tiers))
 
 
 @cache
@@ -385,10 +457,10 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         ValueError: the book has no such run.
     """
     one_of(names(), name=name)
-    system, corpus_name, seed = name.rsplit("-", 2)
+    system, corpus_name, seed = planned()[name]
     corpus = corpus_of(corpus_name)
     plan = book()["corpora"][corpus_name]
-    arguments = {**book()["systems"][system], "seed": int(seed)}
+    arguments = {**book()["systems"][system], "seed": seed}
     recipe = RECIPES[arguments.pop("recipe")] if "recipe" in arguments else Recipe(**plan["recipe"])
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
     checkpoint = work / f"{name}.checkpoint" if work else None
@@ -396,8 +468,8 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         name,
         model,
         corpus,
-        recipe,
-        int(seed),
+        recipe=recipe,
+        seed=seed,
         samples=plan["samples"],
         curve=plan["curve"],
         checkpoint=checkpoint,

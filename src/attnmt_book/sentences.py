@@ -75,14 +75,15 @@ def chain(seed: int, vocabulary: Collection[str]) -> list[Sample] | None:
     grammar = Grammar(seed)
     grammar.used = []
     setting = Setting(grammar.pick(TIMES), richness(GROWTH[0][0]))
-    phrase, samples = grammar.main_clause(setting), []
+    phrase = grammar.main_clause(setting)
+    samples = []
     if not GROWTH[0][0] <= len(snapshot(grammar, phrase).german) <= GROWTH[0][1]:
         return None
     for length in GROWTH[1:]:
         samples.append(snapshot(grammar, phrase))
         if not known_only(samples[-1], vocabulary):
             return None
-        phrase = longer(grammar, phrase, setting._replace(rich=richness(10)), length)
+        phrase = longer(grammar, phrase, setting._replace(rich=richness(10)), length=length)
     samples.append(snapshot(grammar, phrase))
     return samples if known_only(samples[-1], vocabulary) else None
 
@@ -100,8 +101,9 @@ def chains(vocabulary: Collection[str], number: int = CHAINS) -> list[list[Sampl
 
 def random_sentences(vocabulary: Collection[str]) -> list[Sample]:
     """Sentences of 6 to 40 words, all of which the vocabulary has."""
-    samples = fill(Grammar(SEED), dict.fromkeys(RANDOM, 30), 0, set())
-    left, chosen = Counter(RANDOM), []
+    samples = fill(Grammar(SEED), dict.fromkeys(RANDOM, 30), side=0, seen=set())
+    left = Counter(RANDOM)
+    chosen = []
     for sample in samples:
         if left[len(sample.german)] and all(word in vocabulary for word in sample.german):
             left[len(sample.german)] -= 1
@@ -139,7 +141,7 @@ def glosses(words: Iterable[str]) -> dict[str, str]:
     for kind in ("person", "town"):
         for english, german in names(kind).known:
             sure[german][english] += 1
-    for sample in fill(Grammar(SEED + 1), GLOSSED, 0, set()):
+    for sample in fill(Grammar(SEED + 1), GLOSSED, side=0, seen=set()):
         for german, english, surely in meanings(sample):
             (sure if surely else possible)[german][english] += 1
     found = {}

@@ -10,7 +10,10 @@ same words. In detail, all little-endian:
                 "source_vocabulary" and "target_vocabulary"
     the rest    the numbers, tensor by tensor, row by row; a and b count from here
 
-That is safetensors. 128 units and two vocabularies of 1,024 words make 1.2 to 1.9 MB.
+That is safetensors. 128 units and two vocabularies of 1,024 words make 1.4 to 2.0 MB.
+
+``python -m press.weights FOLDER`` makes the package's models again, from those that recording
+left in FOLDER (``attnmt record rnnsearch-grammar-0 --models FOLDER``, and so on).
 """
 
 import hashlib
@@ -21,10 +24,20 @@ from pathlib import Path
 import torch
 
 from attnmt.checks import one_of
+from attnmt.files import write_aside
 from attnmt.model import Translator
 
 FOLDER = Path(__file__).with_name("weights")
+RUN = "{}-grammar-0"  # the recorded run that a model is of: one seed of each
 CHECKSUMS = "weights.sha256"  # in the folder: a line "name.safetensors SHA-256" for each file
+SHOWN = (  # the models that core pages show
+    "rnnencdec",
+    "rnnsearch",
+    "luong-dot",
+    "luong-location",
+    "luong-feeding",
+    "luong-local-p-feeding",
+)
 
 
 def save_compact(model: Translator, path: str | os.PathLike) -> None:
@@ -77,6 +90,31 @@ def pretrained(name: str, folder: Path = FOLDER) -> Translator:
     """
     one_of(names(folder), name=name)
     path = folder / f"{name}.safetensors"
-    if hashlib.sha256(path.read_bytes()).hexdigest() != checksums(folder)[path.name]:
+    if sha256(path) != checksums(folder)[path.name]:
         raise ValueError(f"{path} is not the file that was recorded: get it again")
     return load_compact(path)
+
+
+def sha256(path: Path) -> str:
+    """The checksum of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def collect(trained: str | os.PathLike, folder: Path = FOLDER) -> list[str]:
+    """Write the models that pages show as compact files, with their checksums.
+
+    Args:
+        trained: the folder where recording saved them: rnnsearch-grammar-0.safetensors and so on.
+        folder: where to write them.
+
+    Returns:
+        The names of those that were there. The others stay as they are.
+    """
+    sources = {name: Path(trained) / f"{RUN.format(name)}.safetensors" for name in SHOWN}
+    found = [name for name, source in sources.items() if source.exists()]
+    for name in found:
+        save_compact(Translator.load(sources[name]), folder / f"{name}.safetensors")
+    kept = [folder / f"{name}.safetensors" for name in SHOWN]
+    lines = [f"{path.name} {sha256(path)}\n" for path in kept if path.exists()]
+    write_aside(folder / CHECKSUMS, "".join(lines).encode())
+    return found

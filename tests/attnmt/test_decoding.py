@@ -95,8 +95,8 @@ class Said(NamedTuple):
         return Said(self.words[rows])
 
 
-class Scripted:
-    """Speaks the protocol of a model: p of the next word is looked up by the words said before.
+class Scripted(torch.nn.Module):
+    """What search asks of a model, and no more: p is looked up by the words said before.
 
     Of a source position it "looks at" the one whose number is that of the words said, so that an
     alignment tells at which time it was made, and adds 0.1 for each ``b`` said, so that it tells by
@@ -104,15 +104,11 @@ class Scripted:
     """
 
     def __init__(self, **script):
+        super().__init__()
         self.script = script
         self.source_vocabulary = Vocabulary(["x"], "de")
         self.target_vocabulary = Vocabulary(["a", "b"], "en")
-        self.device, self.attends, self.training = torch.device("cpu"), True, False
-
-    def train(self, mode):
-        return self
-
-    eval = lambda self: self  # noqa: E731
+        self.device, self.attends = torch.device("cpu"), True
 
     def start(self, source):
         return Said(source.ids), Said(torch.empty(len(source.ids), 0, dtype=torch.long))
@@ -263,6 +259,55 @@ def beam_by_hand(model, sentence, beam, length_penalty=0.0):
     return translations
 
 
+def hypotheses(word, score, row=None, length=None):
+    """Of one sentence, with a row and a length that nobody asks for unless they are given."""
+    nothing = [0] * len(word)
+    integers = (torch.tensor([part]) for part in (word, row or nothing))
+    return decoding.Hypotheses(*integers, torch.tensor([score]), torch.tensor([length or nothing]))
+
+
+def test_one_expansion_by_hand():
+    """Two hypotheses and five words: one is open, and one has ended and stays as it is."""
+    beam = hypotheses(word=[4, EOS], score=[-1.0, -2.0], length=[3, 2])
+    log_p = torch.tensor([[-9.0, -9.0, -9.0, -0.5, -0.1], [-0.3, -0.3, -0.3, -0.3, -0.3]])
+    found = decoding.expand(beam, log_p)
+    assert found.word.tolist() == [[4, EOS, EOS, EOS]]
+    assert found.row.tolist() == [[0, 0, 1, 1]]
+    assert found.length.tolist() == [[4, 4, 2, 2]]
+    expected = torch.tensor([[-1.1, -1.5, -2.0, -torch.inf]])
+    torch.testing.assert_close(found.score, expected)
+
+
+def test_the_best_candidates_are_kept_by_rank_not_by_score():
+    candidates = hypotheses(
+        word=[4, 5, 6, 7], row=[0, 0, 1, 1], score=[-3.0, -2.0, -2.5, -4.0], length=[9, 1, 4, 1]
+    )
+    best = decoding.keep(candidates, decoding.Beam(2, 0.0, 1, unknown=True))
+    assert (best.word.tolist(), best.row.tolist()) == ([[5, 6]], [[0, 1]])
+    best = decoding.keep(candidates, decoding.Beam(2, 1.0, 1, unknown=True))
+    assert best.word.tolist() == [[4, 6]]  # -3 / (14/6) > -2.5 / (9/6) > -2 / 1
+    assert best.score.tolist() == [[-3.0, -2.5]]
+
+
+@pytest.mark.parametrize(
+    ("word", "score", "n_best", "length_penalty", "expected"),
+    [
+        ([EOS, 4], [-1.0, -1.5], 1, 0.0, True),  # log p only falls: 4 stays below
+        ([EOS, 4], [-1.0, -1.5], 1, 1.0, False),  # but -1.5 / (15/6) would beat -1 / (7/6)
+        ([EOS, 4], [-1.0, -3.0], 1, 1.0, True),  # -3 / (15/6) would not
+        ([4, EOS], [-1.0, -1.5], 1, 0.0, False),  # the best is open
+        ([EOS, 4], [-1.0, -1.5], 2, 0.0, False),  # of two answers the second is open
+        ([EOS, EOS], [-1.0, -1.5], 2, 1.0, True),
+    ],
+)
+def test_a_search_ends_when_no_open_hypothesis_has_hope(
+    word, score, n_best, length_penalty, expected
+):
+    beam = decoding.Beam(2, length_penalty, n_best, unknown=True)
+    done = decoding.finished(hypotheses(word, score, length=[2, 2]), torch.tensor([10]), beam)
+    assert done.tolist() == [expected]
+
+
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.5])
 def test_beam_search_is_the_plain_one(model, corpus, length_penalty):
     """Side by side, with sentences that leave and searches that stop early: the same answers."""
@@ -336,15 +381,28 @@ def test_order_and_company_of_sentences_change_nothing(model, corpus):
         assert_same(search(model, sentences, batch_size=3), expected)
 
 
-def test_sentences_that_are_done_leave_the_batch(sharp, corpus, monkeypatch):
+def test_only_hypotheses_with_hope_are_computed(sharp, corpus, monkeypatch):
+    """At first one a sentence, then four at most, and none of a sentence that is done."""
     rows, step = [], sharp.step
     monkeypatch.setattr(
         type(sharp), "step", lambda self, y, *rest: (rows.append(len(y)), step(y, *rest))[1]
     )
     beam_search(sharp, sources(corpus), beam=4)
-    assert rows[0] == 4 * 20
-    assert rows == sorted(rows, reverse=True)
-    assert rows[-1] < rows[0] / 2
+    assert rows[0] == 20
+    assert 3 * 20 < max(rows) <= 4 * 20
+    assert rows[-1] < max(rows) / 2
+
+
+def test_what_ranks_below_the_answers_is_not_continued():
+    """One that has ended is the answer. An open one above it may go on, and one below may not."""
+    beam, limits = decoding.Beam(4, 0.0, 1, unknown=True), torch.tensor([10])
+    for word, score, expected in (
+        ([4, EOS, 5, 6], [-1.0, -2.0, -3.0, -torch.inf], [True, False, False, False]),
+        ([4, 5, 6, 7], [-1.0, -2.0, -3.0, -torch.inf], [True, True, True, False]),
+        ([EOS, EOS, 4, 5], [-1.0, -2.0, -3.0, -4.0], [False, False, False, False]),
+    ):
+        found = decoding.hopeful(hypotheses(word, score, length=[2] * 4), limits, beam)
+        assert found.tolist() == [expected]
 
 
 def test_no_unknown_words_where_they_are_forbidden(corpus):
@@ -516,14 +574,27 @@ def test_an_ensemble_that_does_not_attend_has_no_alignment(corpus):
     ensemble = Ensemble([rnnencdec(corpus, hidden=4), sutskever(corpus, hidden=4)])
     assert not ensemble.attends
     assert beam_search(ensemble, [["w1", "w2"]])[0].alignment is None
-    with pytest.raises(ValueError, match="a ensemble does not attend"):
+    with pytest.raises(ValueError, match=r"this model \(ensemble\) does not attend"):
         force_align(ensemble, corpus.test)
 
 
 def test_members_of_an_ensemble_join_another_one_by_one(three):
     ensemble = Ensemble([Ensemble(three[:2]), three[2]])
-    assert ensemble.members == three == decoding.members(ensemble)
-    assert decoding.members(three[0]) == three[:1]
+    assert list(ensemble.members) == three
+
+
+def test_an_ensemble_is_a_module_of_its_members(three, corpus):
+    """What PyTorch does to a module it does to every member: device, precision, parameters."""
+    ensemble = Ensemble(three)
+    assert sum(w.numel() for w in ensemble.parameters()) == sum(
+        w.numel() for model in three for w in model.parameters()
+    )
+    meta = Ensemble([rnnsearch(corpus, hidden=4), luong(corpus, hidden=4)]).to("meta")
+    assert meta.device.type == "meta"
+    assert {member.device.type for member in meta.members} == {"meta"}
+    ensemble.float()
+    assert greedy(ensemble, sources(corpus, 2))  # all in one precision
+    assert all(w.dtype == torch.float for model in three for w in model.parameters())
 
 
 def test_no_member_drops_anything_and_each_keeps_its_mode(three, corpus):
@@ -568,7 +639,7 @@ def test_force_align_takes_the_strongest_source_word_of_each_target_word(sharp, 
 
 def test_bad_input_to_force_align_is_named(sharp, corpus):
     assert force_align(sharp, []) == []
-    with pytest.raises(ValueError, match="a rnnencdec does not attend, so it has no alignment"):
+    with pytest.raises(ValueError, match=r"\(rnnencdec\) does not attend, so it has no alignment"):
         force_align(rnnencdec(corpus, hidden=4), corpus.test)
     with pytest.raises(ValueError, match=r"shift must be 0 .* or 1 .*, not 2"):
         force_align(sharp, corpus.test, shift=2)

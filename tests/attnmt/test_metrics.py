@@ -115,6 +115,27 @@ def test_the_bootstrap_interval_holds_the_score():
     assert bleu(hypotheses, references).low is None
 
 
+@pytest.mark.parametrize("resamples", [2, 39, 40, 200])
+def test_the_bootstrap_interval_is_that_of_resampling_by_hand(resamples):
+    """The mean of the resamples' BLEU, and half the range of the middle 95% on either side."""
+    hypotheses = [f"the {n} cats sat on the mat" if n % 3 else "no" for n in range(60)]
+    references = [f"the {n} cats sat on the mat" for n in range(60)]
+    draws = np.random.default_rng(12345).choice(60, size=(resamples, 60), replace=True)
+    scores = sorted(
+        BLEU().corpus_score([hypotheses[k] for k in draw], [[references[k] for k in draw]]).score
+        for draw in draws
+    )
+    half = (scores[-1 - resamples // 40] - scores[resamples // 40]) / 2
+    found = bleu(hypotheses, references, bootstrap=resamples)
+    assert found.low == pytest.approx(np.mean(scores) - half, abs=1e-6)
+    assert found.high == pytest.approx(np.mean(scores) + half, abs=1e-6)
+
+
+def test_where_nothing_is_right_the_interval_is_0_to_0():
+    found = bleu(["no"] * 5, ["yes it is"] * 5, bootstrap=20)
+    assert (found.score, found.low, found.high) == (0, 0, 0)
+
+
 def test_bad_input_to_bleu_is_named():
     with pytest.raises(TypeError, match="lists of sentences"):
         bleu("a cat", "a cat")
@@ -122,6 +143,10 @@ def test_bad_input_to_bleu_is_named():
         bleu(["a"], ["a", "b"])
     with pytest.raises(ValueError, match="there must be some"):
         bleu([], [])
+    with pytest.raises(ValueError, match=r"bootstrap must be at least 2 .* not 1"):
+        bleu(["a"], ["a"], bootstrap=1)
+    with pytest.raises(ValueError, match="bootstrap must be a whole number"):
+        bleu(["a"], ["a"], bootstrap=0.5)
 
 
 def pair_of(length, reference):

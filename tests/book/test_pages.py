@@ -10,6 +10,7 @@ import pytest
 from mdit_py_plugins.anchors.index import slugify
 
 import attnmt
+from attnmt_book.comparison import by_scores, compare, decide
 from attnmt_book.notebook import Claims
 from press import cover
 from press.contents import ROOT
@@ -129,7 +130,7 @@ def test_a_cell_dispels_each_misconception():
 def test_every_public_name_is_on_the_package_page():
     names = {name for name in vars(attnmt) if not name.startswith("_")}
     modules = {path.stem for path in Path(attnmt.__file__).parent.glob("*.py")}
-    overview = page("api").partition("\n## ")[0].partition("In the shapes")[0]
+    overview = page("api").partition("\n## ")[0].partition("What the chapters share")[0]
     listed = set(re.findall(r"`(?:~attnmt\.\w+\.)?(\w+)`", overview)) - {"attnmt"}
     assert listed == names - modules
 
@@ -157,8 +158,9 @@ def test_the_cover_shows_the_recorded_run(tmp_path):
 def test_claims_are_read_as_they_were_written():
     """What the class writes into a notebook is what the page collects from it, pipes and all."""
     written = Claims()
-    written.add("It holds.", "Table 1", "BLEU 1.0 | 2.0", holds=True)
-    written.add("It does not.", "this book", "a|b", holds=False)
+    decision = decide([compare(by_scores([20.0, 20.1]), by_scores([10.0, 10.1]))])[0]
+    written.add("It agrees.", "Table 1", "BLEU 1.0 | 2.0", decision=decision)
+    written.add("Ours.", "this book", "a|b")
     markdown = {"text/markdown": written.table().data}
     shown = nb.new_code_cell(outputs=[nb.new_output("execute_result", markdown)])
     other = nb.new_output("execute_result", {"text/markdown": "| a | b |\n|---|---|\n| 1 | 2 |"})

@@ -1,20 +1,23 @@
 """The PDF of the book: how the pages are joined, and what Chromium made of them."""
 
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
+from bs4 import BeautifulSoup
 from conftest import SITE, missing
 from pypdf import PdfReader, PdfWriter
 
-from press import one_page, pdf
+from press import pdf
 from press.contents import ROOT, listed
-from press.one_page import Entry, Unprintable, anchor, article, join
+from press.one_page import Entry, Links, Unprintable, anchor, article, headings, join, read
 
 SMALL = 10_000  # bytes of what is drawn on a page that may have its number only
 
@@ -45,10 +48,17 @@ def site(tmp_path) -> Path:
     return tmp_path
 
 
+def joined(site: Path) -> tuple[str, list[Entry]]:
+    soups = {page: read(site, page) for _, pages in PARTS for page in pages}
+    return join(soups, PARTS, site)
+
+
 def test_links_between_pages_become_links_inside(site):
-    body, _ = join(site, PARTS)
-    inside = re.findall(r'href="#([^"]*)"', body)
-    ids = re.findall(r'\bid="([^"]+)"', body)
+    body, _ = joined(site)
+    tags = BeautifulSoup(body, "html.parser").find_all(True)
+    links = [tag.get("href", tag.get("xlink:href", "")) for tag in tags]
+    inside = [link.removeprefix("#") for link in links if link.startswith("#")]
+    ids = [tag["id"] for tag in tags if tag.has_attr("id")]
     assert {"book/one--part", "book/exercises--list", "book/one--book/one-solution-1"} <= set(
         inside
     )
@@ -56,8 +66,13 @@ def test_links_between_pages_become_links_inside(site):
     assert len(ids) == len(set(ids))
 
 
+def one_article(site: Path, page: str) -> str:
+    """The article of a page of a book that has no other."""
+    return str(article(read(site, page), page, Links(site, page, [page])))
+
+
 def test_an_article_keeps_what_is_its_own(site):
-    text = article(site, "book/one", ["book/one"])
+    text = one_article(site, "book/one")
     assert "menu" not in text
     assert "foot" not in text
     assert 'href="https://example.org/a"' in text
@@ -65,12 +80,12 @@ def test_an_article_keeps_what_is_its_own(site):
     assert f'src="{(site / "_images/a.png").as_uri()}"' in text
     assert 'xlink:href="#book/one--g1"' in text
     assert "url(#book/one--g1)" in text
-    assert "id=&quot;x&quot; href=&quot;#y&quot;" in text
-    assert "bad()" not in article(site, "book/exercises", ["book/exercises"])
+    assert '<code>id="x" href="#y"</code>' in text  # words, no attributes
+    assert "bad()" not in one_article(site, "book/exercises")
 
 
 def test_contents_follow_the_parts_and_solutions_the_exercises(site):
-    body, entries = join(site, PARTS)
+    body, entries = joined(site)
     assert [(e.level, e.title, e.anchor) for e in entries] == [
         (0, "First", ""),
         (1, "One &amp; <em>only</em>", "book/one--one"),
@@ -88,7 +103,7 @@ def test_without_solutions_there_is_no_place_for_them(site):
     """As in the student edition."""
     page = site / "book" / "one.html"
     page.write_text(page.read_text().replace('class="solution', 'class="other'))
-    body, entries = join(site, PARTS)
+    body, entries = joined(site)
     assert "Solutions" not in body + "".join(entry.title for entry in entries)
 
 
@@ -183,6 +198,51 @@ def test_missing_korean_letters_are_told(tmp_path, monkeypatch):
         pdf.print_book(tmp_path, tmp_path / "a.pdf")
 
 
+# --- with the fonts of other machines
+
+LIGATURES = re.compile("[\ufb00-\ufb06]")
+FAMILIES = ("DejaVu Sans", "Liberation Sans", "Noto Sans")
+FIGURES = sorted((ROOT / "book" / "figures").glob("*.svg"))
+WORDS = "fixed offer affine fluent office flow"
+
+
+def installed(family: str) -> bool:
+    listed = shutil.which("fc-list") and subprocess.run(["fc-list", family], capture_output=True)
+    return bool(listed and listed.stdout.strip())
+
+
+def print_words(browser, style: str, target: Path) -> str:
+    """A page in bold, in italics, as a list, as code: what can be read in its PDF."""
+    page = browser.new_page()
+    page.set_content(
+        f"<style>{style}</style><h1>{WORDS}</h1><p>{WORDS} <b>{WORDS}</b> <i>{WORDS}</i></p>"
+        f"<ul><li>{WORDS}</li></ul><p><code>{WORDS}</code></p>"
+    )
+    page.pdf(path=target)
+    page.close()
+    return " ".join(PdfReader(target).pages[0].extract_text().split())
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("family", FAMILIES)
+def test_words_can_be_searched_in_every_font(family, browser, tmp_path):
+    if not installed(family):
+        pytest.skip(f"{family} is not installed here")
+    font = f"html {{ font-family: '{family}', sans-serif; }}"
+    text = print_words(browser, font + (ROOT / "book/_style/pdf.css").read_text(), tmp_path / "a")
+    assert text.count(WORDS) == 6
+    plain = print_words(browser, font, tmp_path / "b")
+    assert bool(LIGATURES.search(plain)) == (family != "Liberation Sans")  # or all is in vain
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
+def test_figures_have_no_ligatures_either(path):
+    """A picture is a document of its own, which the style of the page does not reach."""
+    root = ElementTree.parse(path).getroot()
+    has_letters = any(element.tag.endswith("}text") for element in root.iter())
+    assert not has_letters or root.get("style") == "font-variant-ligatures: none"
+
+
 # --- the book itself
 
 
@@ -194,7 +254,7 @@ def printed() -> PdfReader:
     target = SITE.parent / "pdf" / "book.pdf"
     # a process of its own: one process cannot drive this browser and that of the other tests
     command = [sys.executable, "-m", "press.pdf", "--site", SITE, "--into", target]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if "on this machine" in done.stderr:  # no browser, or no font
         missing(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr
@@ -242,16 +302,19 @@ def test_the_printed_book(printed):
     begins, expected = [], 0
     for _, names in listed()[1:]:
         for name in names:
-            text = (SITE / f"{name}.html").read_text(encoding="utf8")
-            title = re.sub(r"<[^>]+>", "", one_page.HEADING.search(text)[3]).strip()
+            page = read(SITE, name)
+            title = BeautifulSoup(headings(page)[0].title, "html.parser").get_text().strip()
             begins.append(marks[title])
-            assert title in pages[begins[-1]].extract_text()
-            expected += len(re.findall(r'<img [^>]*\.png"', text))
+            assert title in " ".join(pages[begins[-1]].extract_text().split())
+            expected += len(page.select('img[src$=".png"]'))
     assert begins == sorted(set(begins))
     assert sum(map(pictures, pages)) == expected > 50
 
     # nothing is so wide that all was made smaller
     assert 9.5 < letters(pages[begins[0]]) < 11
+
+    # words are found, whatever fonts this machine has
+    assert LIGATURES.search("\n".join(page.extract_text() for page in pages)) is None
 
     # the contents name the same pages
     contents = "\n".join(page.extract_text() for page in pages[1 : begins[0]])

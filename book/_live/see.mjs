@@ -1,0 +1,1179 @@
+// What the reader touches: a recurrent translator that runs in the page.
+//
+//   render({ model, el })   as anywidget calls it: `model.get(name)` gives the options, `el` is filled.
+//
+// Options, all but `mode` optional:
+//   mode         "pair" (two models side by side), "single" (one), "step" (one word, frame by frame)
+//   models       names of weights: "rnnsearch" is fetched from rnnsearch.safetensors beside this module
+//   weights      instead of fetching: { name: ArrayBuffer, or text in base64 }
+//   sentence     German, to begin with, and `english`, its translation
+//   sentences    instead of fetching sentences.json: its content
+//   frame        of a step, to begin with: 0 to 3
+//   code         { name: { frame: HTML } }, the package's source beside a step
+//   translator   instead of importing translator.mjs: the module
+//
+// Nothing is asked of any other server. Numbers on the screen are the model's own.
+
+const MOST_WORDS = 60; // of a sentence that is read
+const LONGEST_SEEN = 40; // words of a sentence in training
+const SUGGESTIONS = 6;
+const END = "</s>";
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+const beside = (name) => new URL(name, new URL(".", import.meta.url));
+
+// ------------------------------------------------------------------------------ small tools
+
+// make("p", { class: "note" }, "text", node): an element.
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child != null));
+  return element;
+}
+
+// Never 0% or 100% of what is neither.
+function percent(share) {
+  if (share > 0 && share < 0.005) return "<1%";
+  if (share < 1 && share >= 0.995) return ">99%";
+  return `${Math.round(100 * share)}%`;
+}
+
+const number = (value) => value.toFixed(2).replace("-", "\u2212");
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const largest = (values) => values.reduce((best, value, at) => (value > values[best] ? at : best), 0);
+const isWord = (text) => /[\p{L}\p{N}]/u.test(text);
+const quoted = (word) => make("q", {}, word);
+const german = (word) => make("q", { lang: "de" }, word);
+
+// The next picture on the screen; soon, too, where the page is hidden and none is drawn.
+const nextFrame = () =>
+  new Promise((resolve) => {
+    const late = setTimeout(resolve, 60);
+    requestAnimationFrame(() => {
+      clearTimeout(late);
+      resolve();
+    });
+  });
+
+// Words that two sentences share, in order: the longest common subsequence, as flags on `ours`.
+export function shared(ours, theirs) {
+  const best = Array.from({ length: ours.length + 1 }, () => new Uint16Array(theirs.length + 1));
+  for (let i = ours.length - 1; i >= 0; i--)
+    for (let j = theirs.length - 1; j >= 0; j--)
+      best[i][j] =
+        ours[i] === theirs[j]
+          ? best[i + 1][j + 1] + 1
+          : Math.max(best[i + 1][j], best[i][j + 1]);
+  const flags = ours.map(() => false);
+  for (let i = 0, j = 0; i < ours.length && j < theirs.length; )
+    if (ours[i] === theirs[j]) flags[(j++, i++)] = true;
+    else if (best[i + 1][j] >= best[i][j + 1]) i++;
+    else j++;
+  return flags;
+}
+
+// How many letters apart two words are; `limit` or more is all the same.
+export function distance(one, other, limit = 3) {
+  if (Math.abs(one.length - other.length) >= limit) return limit;
+  let row = Array.from({ length: other.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++)
+      next.push(
+        Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (one[i - 1] !== other[j - 1])),
+      );
+    row = next;
+  }
+  return Math.min(limit, row[other.length]);
+}
+
+// The known word that is most like an unknown one, or nothing.
+export function nearest(word, known) {
+  const lower = word.toLowerCase();
+  const same = known.find((other) => other.toLowerCase() === lower);
+  if (same) return same;
+  const limit = lower.length < 5 ? 2 : 3;
+  const found = known.map((other) => [distance(lower, other.toLowerCase(), limit), other]);
+  const [apart, best] = found.reduce((a, b) => (b[0] < a[0] ? b : a), [limit, ""]);
+  return apart < limit ? best : "";
+}
+
+// ------------------------------------------------------------------------------ fetching
+
+// A file's bytes; `progress(bytes)` hears of each part that arrives.
+async function fetchBytes(url, progress) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${response.status} ${url}`);
+  const parts = [];
+  const reader = response.body.getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    parts.push(part.value);
+    progress(part.value.length);
+  }
+  return new Blob(parts).arrayBuffer();
+}
+
+async function fetchJson(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${response.status} ${url}`);
+  return response.json();
+}
+
+const fromBase64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
+
+// All that a view needs; what was fetched once is kept for the page.
+class Library {
+  static kept = new Map();
+
+  constructor(options) {
+    this.options = options;
+  }
+
+  once(key, fetchIt) {
+    if (!Library.kept.has(key)) {
+      const promise = fetchIt();
+      Library.kept.set(key, promise);
+      promise.catch(() => Library.kept.delete(key)); // a failure is tried again
+    }
+    return Library.kept.get(key);
+  }
+
+  translator() {
+    return this.options.translator ?? this.once("translator", () => import(beside("translator.mjs")));
+  }
+
+  // Sentences as they are written, with their words: { de, en, reference }.
+  async sentences() {
+    const { written } = await this.translator();
+    const raw = this.options.sentences ?? (await this.once("sentences", () => fetchJson(beside("sentences.json"))));
+    const entry = ({ german, english }) => ({ de: written(german), en: written(english), reference: english });
+    return { ...raw, chains: raw.chains.map((chain) => chain.map(entry)), random: raw.random.map(entry) };
+  }
+
+  async model(name, progress = () => {}) {
+    const given = this.options.weights?.[name];
+    const { load } = await this.translator();
+    if (given) return load(typeof given === "string" ? fromBase64(given) : given);
+    return this.once(name, async () => load(await fetchBytes(beside(`${name}.safetensors`), progress)));
+  }
+}
+
+// ------------------------------------------------------------------------------ translating
+
+// Writes a translation word by word, and yields to the screen between words. `seen(step)` draws
+// each. Answers the steps, or nothing if `stale()` says that nobody waits for them any more.
+async function write(model, words, seen, stale = () => false) {
+  const run = model.begin(words);
+  const steps = [];
+  steps.annotations = run.memory.annotations;
+  while (!run.done) {
+    const begun = performance.now();
+    do {
+      const step = run.step();
+      if (step.word === END) break;
+      steps.push(step);
+      seen(step, steps.length - 1);
+    } while (!run.done && performance.now() - begun < (still() ? 40 : 6));
+    if (!run.done) await nextFrame();
+    if (stale()) return null;
+  }
+  return steps;
+}
+
+// What stands in the reader's sentence, in the words of the model.
+function readSentence(text, model) {
+  const all = model.tokenise(text.trim());
+  const words = all.slice(0, MOST_WORDS);
+  return { words, cut: all.length - words.length, unknown: new Set(model.unknown(words)) };
+}
+
+// ------------------------------------------------------------------------------ names
+
+const SCORES = { additive: "additive", dot: "dot", general: "general", concat: "concat", location: "location" };
+
+function describe(model) {
+  const { config } = model;
+  if (config.model === "rnnencdec")
+    return { title: "Without attention", name: "RNNencdec", paper: "Cho et al. 2014" };
+  if (config.model === "rnnsearch")
+    return { title: "With attention", name: "RNNsearch", paper: "Bahdanau et al. 2015" };
+  if (config.model === "sutskever")
+    return { title: "Without attention", name: "LSTM encoder-decoder", paper: "Sutskever et al. 2014" };
+  const parts = [SCORES[config.score] ?? config.score];
+  if (config.window && config.window !== "global") parts.push(config.window);
+  if (config.feeding) parts.push("input feeding");
+  return { title: "With attention", name: `Luong: ${parts.join(", ")}`, paper: "Luong et al. 2015" };
+}
+
+// ------------------------------------------------------------------------------ words with bars
+
+// A row of words. Each is a button: pointed at, touched or focused, it calls `light(index)`.
+// Tab reaches the row, the arrows move in it.
+class Words {
+  constructor({ label, lang, light }) {
+    this.light = light;
+    this.buttons = [];
+    this.element = make("div", { class: "live-words", role: "group", "aria-label": label, lang });
+    this.element.addEventListener("keydown", (event) => this.move(event));
+    this.element.addEventListener("pointerover", (event) => this.point(event));
+    this.element.addEventListener("focusin", (event) => this.point(event));
+    this.element.addEventListener("click", (event) => this.point(event));
+  }
+
+  point(event) {
+    const at = this.buttons.indexOf(event.target.closest(".live-word"));
+    if (at < 0) return;
+    this.stop(at);
+    this.light(at);
+  }
+
+  stop(at) {
+    this.buttons.forEach((button, number) => (button.tabIndex = number === at ? 0 : -1));
+  }
+
+  move(event) {
+    const at = this.buttons.indexOf(event.target.closest(".live-word"));
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: this.buttons.length - 1 }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.buttons[Math.min(Math.max(to, 0), this.buttons.length - 1)]?.focus();
+  }
+
+  clear() {
+    this.buttons = [];
+    this.element.replaceChildren();
+  }
+
+  add(word, { gloss, kind = "" } = {}) {
+    const shown = word === "<unk>" ? "?" : word;
+    const button = make(
+      "button",
+      { type: "button", class: `live-word ${kind}`, tabindex: this.buttons.length ? -1 : 0 },
+      make("span", { class: "live-bar", "aria-hidden": "true" }, make("i")),
+      make("span", { class: "live-text" }, shown),
+      gloss === undefined ? null : make("span", { class: "live-gloss", lang: "en" }, gloss || "\u00a0"),
+    );
+    if (word === "<unk>") button.title = "a word that the model does not know";
+    this.buttons.push(button);
+    this.element.append(button);
+    return button;
+  }
+
+  // Bars of these weights; none at all without them.
+  bars(weights, lit = -1) {
+    this.buttons.forEach((button, at) => {
+      const weight = weights?.[at] ?? 0;
+      button.style.setProperty("--w", weight.toFixed(4));
+      button.classList.toggle("strong", weight >= 0.1);
+      button.classList.toggle("lit", at === lit);
+      button.querySelector("i").dataset.share = weight >= 0.1 ? percent(weight) : "";
+    });
+  }
+}
+
+// ------------------------------------------------------------------------------ the alignment
+
+// A real table of weights: a row for each word written, a column for each word read.
+class Grid {
+  constructor({ light }) {
+    this.body = make("tbody");
+    this.head = make("tr");
+    this.caption = make("caption", { class: "live-hidden" });
+    const table = make("table", { class: "live-grid" }, this.caption, make("thead", {}, this.head), this.body);
+    this.element = make("div", { class: "live-scroll", tabindex: 0, role: "region", "aria-label": "Alignment, as a table" }, table);
+    const point = (event) => {
+      const cell = event.target.closest("td, th[scope]");
+      if (!cell) return;
+      const row = cell.parentElement.parentElement === this.body ? cell.parentElement.rowIndex - 1 : -1;
+      light(row, cell.cellIndex - 1);
+    };
+    table.addEventListener("pointerover", point);
+    table.addEventListener("click", point);
+  }
+
+  clear(words, name) {
+    this.caption.textContent = `Weights of ${name}: a row for each English word, a column for each German word.`;
+    this.head.replaceChildren(
+      make("td"),
+      ...words.map((word) => make("th", { scope: "col", lang: "de" }, make("span", {}, word))),
+    );
+    this.body.replaceChildren();
+    this.element.style.setProperty("--columns", words.length);
+  }
+
+  add(step) {
+    const { window: local } = step;
+    const inside = (s) => !local || (s >= local.first && s <= local.last);
+    const cells = Array.from(step.align, (weight, s) => {
+      const cell = make("td", { class: inside(s) ? "" : "outside" }, make("span", { class: "live-hidden" }, percent(weight)));
+      cell.style.setProperty("--w", weight.toFixed(4));
+      return cell;
+    });
+    if (local) {
+      const at = Math.min(Math.max(Math.floor(local.p + 0.5), 0), cells.length - 1);
+      const dot = make("b", { class: "live-centre", title: `p = ${local.p.toFixed(1)}` });
+      dot.style.setProperty("--at", Math.min(Math.max(local.p - at + 0.5, 0), 1).toFixed(2));
+      cells[at].append(dot);
+    }
+    this.body.append(make("tr", {}, make("th", { scope: "row" }, step.word === "<unk>" ? "?" : step.word), cells));
+  }
+
+  mark(row, column) {
+    [...this.body.rows].forEach((line, at) => line.classList.toggle("lit", at === row));
+    [...this.head.cells].forEach((cell, at) => cell.classList.toggle("lit", at - 1 === column));
+  }
+}
+
+// A vector as a strip, a stripe for each number: blue above zero, orange below.
+function strip(values, { label, strength = 1 } = {}) {
+  const canvas = make("canvas", { class: "live-strip", width: values.length, height: 1, role: "img", "aria-label": label });
+  const context = canvas.getContext("2d");
+  const pixels = context.createImageData(values.length, 1);
+  const most = Math.max(...Array.from(values, Math.abs), 1e-6);
+  values.forEach((value, at) => {
+    const colour = value > 0 ? [30, 120, 200] : [214, 110, 20];
+    pixels.data.set([...colour, 255 * Math.abs(value / most) ** 0.8], 4 * at);
+  });
+  context.putImageData(pixels, 0, 0);
+  canvas.style.opacity = Math.max(strength, 0.04);
+  return canvas;
+}
+
+// ------------------------------------------------------------------------------ the sentence
+
+// The field, its completion, its buttons and its notes. `changed(entry)` hears of each sentence:
+// { de, en, reference }, the last two of sentences that are not the reader's own.
+class Chooser {
+  constructor({ model, sentences, first, most, longer, changed }) {
+    Object.assign(this, { model, sentences, most, changed, trail: [] });
+    this.words = model.sourceWords.filter((word) => !/^<.*>$/.test(word));
+    this.id = `live-${Math.random().toString(36).slice(2, 8)}`;
+    this.field = make("input", {
+      type: "text", class: "live-field", id: this.id, lang: "de", value: first.de, spellcheck: "false",
+      autocomplete: "off", autocapitalize: "off", role: "combobox", "aria-expanded": "false",
+      "aria-autocomplete": "list", "aria-controls": `${this.id}-list`, enterkeyhint: "go",
+      "aria-describedby": `${this.id}-notes`,
+    });
+    this.list = make("ul", { class: "live-list", role: "listbox", id: `${this.id}-list`, hidden: true, "aria-label": "Words that the model knows" });
+    this.notes = make("div", { class: "live-notes", id: `${this.id}-notes`, role: "status" });
+    this.count = make("span", { class: "live-count" });
+    const button = (text, press, title) => make("button", { type: "button", class: "live-button", onclick: press, title }, text);
+    this.shorterButton = button("Shorter", () => this.shorter(), "Take the last part away");
+    this.buttons = [button("Random", () => this.random(), "Another sentence")];
+    if (longer) this.buttons.push(button("Longer", () => this.longer(), "Add a part to the sentence"), this.shorterButton);
+    this.element = make(
+      "div",
+      { class: "live-chooser" },
+      make("label", { class: "live-label", for: this.id }, "A German sentence"),
+      make("div", { class: "live-combo" }, this.field, this.list),
+      make("div", { class: "live-buttons" }, this.buttons, this.count),
+      this.notes,
+    );
+    this.field.addEventListener("input", () => this.typed());
+    this.field.addEventListener("keydown", (event) => this.key(event));
+    this.field.addEventListener("blur", () => this.close(true));
+    this.list.addEventListener("pointerdown", (event) => {
+      event.preventDefault(); // the field keeps the focus
+      const at = this.options().indexOf(event.target.closest("li"));
+      if (at >= 0) this.accept(at);
+    });
+    this.entry = this.find(first.de) ?? { reference: first.en && model.target.tokenise(first.en), ...first };
+    this.refresh();
+  }
+
+  // A sentence of the corpus with its translation and, of a chain, its place.
+  find(de) {
+    for (const chain of this.sentences.chains ?? []) {
+      const at = chain.findIndex((entry) => entry.de === de);
+      if (at >= 0) return { ...chain[at], chain, at };
+    }
+    return this.sentences.random?.find((entry) => entry.de === de);
+  }
+
+  set(entry) {
+    this.entry = entry;
+    this.field.value = entry.de;
+    this.close();
+    this.refresh();
+    this.changed(entry);
+  }
+
+  refresh() {
+    this.shorterButton.disabled = !(this.entry.at > 0 || this.trail.length);
+  }
+
+  random() {
+    this.trail = [];
+    const fits = (entry) => entry.de !== this.entry.de && entry.de.split(" ").length <= this.most;
+    const others = this.sentences.random.filter(fits);
+    this.set(others[Math.floor(Math.random() * others.length)]);
+  }
+
+  // The next sentence of its chain; any other sentence gets an "und" and a short sentence more.
+  longer() {
+    const { chain, at } = this.entry;
+    if (chain && at + 1 < chain.length) {
+      this.set({ ...chain[at + 1], chain, at: at + 1 });
+      return;
+    }
+    const short = this.sentences.chains.map((each) => each[0]);
+    const more = short[(this.trail.length + this.field.value.length) % short.length];
+    this.trail.push(this.entry);
+    this.set(joined(this.entry, more, this.words));
+  }
+
+  shorter() {
+    if (this.trail.length) this.set(this.trail.pop());
+    else if (this.entry.at > 0) {
+      const { chain, at } = this.entry;
+      this.set({ ...chain[at - 1], chain, at: at - 1 });
+    }
+  }
+
+  // --- completion
+
+  options() {
+    return [...this.list.children];
+  }
+
+  // The word that is being typed, before the cursor.
+  prefix() {
+    const before = this.field.value.slice(0, this.field.selectionStart ?? undefined);
+    return before.match(/[\p{L}\p{M}'-]+$/u)?.[0] ?? "";
+  }
+
+  typed() {
+    const prefix = this.prefix();
+    const lower = prefix.toLowerCase();
+    const fits = prefix
+      ? this.words.filter((word) => word.toLowerCase().startsWith(lower) && word !== prefix)
+      : [];
+    const alike = (word) => (word[0] === prefix[0] ? 0 : 1);
+    fits.sort((a, b) => alike(a) - alike(b) || a.length - b.length);
+    this.active = -1;
+    this.list.replaceChildren(
+      ...fits.slice(0, SUGGESTIONS).map((word, at) =>
+        make("li", { role: "option", id: `${this.id}-${at}`, "data-word": word }, make("span", { lang: "de" }, word), make("small", {}, this.sentences.glosses?.[word] ?? "")),
+      ),
+    );
+    this.open(fits.length > 0);
+    this.trail = [];
+    this.entry = this.find(this.field.value.trim()) ?? { de: this.field.value };
+    this.refresh();
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.changed(this.entry), 200);
+  }
+
+  open(whether) {
+    this.list.hidden = !whether;
+    this.field.setAttribute("aria-expanded", String(whether));
+    if (!whether) this.field.removeAttribute("aria-activedescendant");
+  }
+
+  close(finished = false) {
+    const was = !this.list.hidden;
+    this.open(false);
+    if (was && finished) this.changed(this.entry);
+  }
+
+  key(event) {
+    const options = this.options();
+    event.stopPropagation(); // slides have keys of their own
+    if (["ArrowDown", "ArrowUp"].includes(event.key) && !this.list.hidden) {
+      event.preventDefault();
+      const by = event.key === "ArrowDown" ? 1 : -1;
+      this.active = (this.active + by + options.length + (this.active < 0 && by < 0)) % options.length;
+      options.forEach((option, at) => option.setAttribute("aria-selected", String(at === this.active)));
+      this.field.setAttribute("aria-activedescendant", options[this.active].id);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      if (!this.list.hidden && this.active >= 0) this.accept(this.active);
+      else this.close(true);
+    } else if (event.key === "Escape" && !this.list.hidden) {
+      event.preventDefault();
+      this.close();
+    }
+  }
+
+  accept(at) {
+    const word = this.options()[at].dataset.word;
+    const cursor = this.field.selectionStart ?? this.field.value.length;
+    const start = cursor - this.prefix().length;
+    const rest = this.field.value.slice(cursor);
+    const before = `${this.field.value.slice(0, start)}${word}${/^\s|^[.,]/.test(rest) ? "" : " "}`;
+    this.field.value = before + rest;
+    this.field.setSelectionRange(before.length, before.length);
+    this.typed();
+    this.close();
+  }
+
+  // --- what the reader should know of this sentence
+
+  say({ words, cut, unknown }) {
+    this.count.textContent = words.length ? `${words.length + cut} words` : "";
+    const notes = this.problems(words, cut, [...unknown].map((at) => words[at]));
+    this.notes.replaceChildren(...notes.map((note) => make("p", {}, note)));
+  }
+
+  problems(words, cut, unknown) {
+    if (!words.some(isWord)) return ["Type a German sentence, or press Random."];
+    const found = [];
+    const count = words.filter(isWord).length;
+    if (cut) found.push(`That is ${words.length + cut} words. Only the first ${MOST_WORDS} are translated.`);
+    else if (words.length > (LONGEST_SEEN))
+      found.push(`No sentence in training had more than ${LONGEST_SEEN} words, and this one has ${words.length}. Expect mistakes.`);
+    const typing = !this.list.hidden && unknown.at(-1) === words.at(-1) ? unknown.slice(0, -1) : unknown;
+    const foreign = typing.filter((word) => /\p{L}/u.test(word) && !/\p{Script=Latin}/u.test(word));
+    if (foreign.length) found.push(["The model reads German only. It does not know this script: ", german(foreign[0]), "."]);
+    else if (typing.length > 1 && typing.length > 0.6 * count)
+      found.push("The model knows hardly any of these words. It reads a small German; press Random to see some.");
+    else if (typing.length) found.push(this.unknownWords(typing));
+    return found;
+  }
+
+  unknownWords(unknown) {
+    const parts = [];
+    for (const word of [...new Set(unknown)].slice(0, 3)) {
+      const near = nearest(word, this.words);
+      parts.push(german(word), " is not one of the words that the model knows. ");
+      if (near) parts.push(make("button", { type: "button", class: "live-small", onclick: () => this.replace(word, near) }, "Use ", german(near)), " ");
+    }
+    parts.push("It reads a gap there, and guesses.");
+    return parts;
+  }
+
+  replace(word, other) {
+    this.trail = [];
+    const text = this.field.value.replace(word, other);
+    this.set(this.find(text) ?? { de: text });
+    this.field.focus();
+  }
+}
+
+// "A." and "B." as "A, und b."; with the translation if both are known.
+export function joined(one, other, known) {
+  const open = (text) => text.replace(/\s*[.!?]\s*$/, "");
+  const lower = (text) => text[0].toLowerCase() + text.slice(1);
+  const small = known.includes(lower(other.de.split(" ")[0]));
+  const de = `${open(one.de)}, und ${small ? lower(other.de) : other.de}`;
+  if (!one.reference || !other.reference) return { de };
+  const reference = [...one.reference.slice(0, -1), ",", "and", ...other.reference];
+  return { de, en: `${open(one.en)}, and ${other.reference[0]}${other.en.slice(other.reference[0].length)}`, reference };
+}
+
+// ------------------------------------------------------------------------------ one translation
+
+// A model's card: what it wrote, what it read meanwhile, and what became of the reference.
+class Card {
+  constructor({ model, light, beside: other }) {
+    this.model = model;
+    this.about = describe(model);
+    this.words = new Words({ label: `Translation by ${this.about.name}`, lang: "en", light });
+    this.verdict = make("p", { class: "live-verdict" });
+    this.vector = make("div", { class: "live-vector" });
+    this.element = make(
+      "div",
+      { class: `live-card ${model.attends ? "attends" : "fixed"}`, role: "group", "aria-label": `${this.about.title}: ${this.about.name}` },
+      make("h4", { class: "live-title" }, this.about.title, " ", make("small", {}, `${this.about.name}, ${this.about.paper}`)),
+      this.words.element,
+      this.verdict,
+      other ? this.vector : null,
+    );
+  }
+
+  // Beside a model of the same kind, by what sets it apart.
+  nameIt() {
+    const { config } = this.model;
+    const title = config.feeding ? "With input feeding" : "Without input feeding";
+    this.element.querySelector(".live-title").firstChild.data = title;
+  }
+
+  // Translate, drawing word by word.
+  async run(words, stale, seen) {
+    this.steps = [];
+    this.words.clear();
+    this.verdict.textContent = "";
+    const draw = (step, at) => {
+      this.steps.push(step);
+      this.words.add(step.word);
+      seen(this, at);
+    };
+    return write(this.model, words, draw, stale);
+  }
+
+  // Mark what the reference does not have, and count what it has: the share of it.
+  judge(reference) {
+    const written = this.steps.map((step) => step.word);
+    if (!reference) {
+      this.verdict.textContent = "";
+      return null;
+    }
+    const flags = shared(written, reference);
+    flags.forEach((right, at) => {
+      this.words.buttons[at].classList.toggle("wrong", !right && isWord(written[at]));
+    });
+    const right = written.filter((word, at) => flags[at] && isWord(word)).length;
+    const all = reference.filter(isWord).length;
+    const extra = written.filter(isWord).length - right;
+    this.verdict.replaceChildren(
+      make("b", {}, `${right} of ${all}`),
+      ` words right${extra ? `, ${extra} wrong` : ""}`,
+    );
+    this.verdict.classList.toggle("whole", right === all && !extra);
+    return right / all;
+  }
+
+  // The vector that the decoder reads while it writes this word.
+  show(at) {
+    const step = this.steps[at];
+    if (!step?.context) return;
+    const size = step.context.length;
+    const what = this.model.attends
+      ? ["Read for ", quoted(step.word), `: ${size} numbers, blended anew`]
+      : [`Read for every word: the same ${size} numbers`];
+    const label = `The context: ${size} numbers`;
+    this.vector.replaceChildren(strip(step.context, { label }), make("p", {}, what));
+  }
+}
+
+// ------------------------------------------------------------------------------ pair and single
+
+class Translation {
+  constructor({ models, sentences, first, mode }) {
+    Object.assign(this, { sentences, mode, turn: 0, visited: new Map() });
+    this.cards = models.map((model) => {
+      const card = new Card({ model, beside: mode === "pair", light: (at) => this.lightTarget(card, at) });
+      return card;
+    });
+    if (new Set(this.cards.map((card) => card.about.title)).size < models.length)
+      this.cards.forEach((card) => card.nameIt());
+    this.looker = this.cards.find((card) => card.model.attends);
+    this.chooser = new Chooser({
+      model: models[0], sentences, first, most: 16, longer: true,
+      changed: (entry) => this.translate(entry),
+    });
+    this.source = new Words({ label: "The German sentence, word by word", lang: "de", light: (at) => this.lightSource(at) });
+    this.say = make("p", { class: "live-say" });
+    this.spoken = make("p", { class: "live-hidden", "aria-live": "polite" });
+    this.reference = make("p", { class: "live-reference" });
+    this.grid = new Grid({ light: (row, column) => (row >= 0 ? this.lightTarget(this.looker, row) : this.lightSource(column)) });
+    this.growth = make("div", { class: "live-growth" });
+    const alignment = make(
+      "div", { class: "live-alignment" },
+      make("h4", { class: "live-title" }, "Where the model looked", make("small", {}, " a row for each English word: the darker, the more weight")),
+      this.grid.element,
+    );
+    this.element = make(
+      "div",
+      { class: `live-view ${mode}` },
+      this.chooser.element,
+      this.source.element,
+      this.say,
+      make("div", { class: "live-cards" }, this.cards.map((card) => card.element)),
+      this.reference,
+      mode === "pair" ? this.growth : null,
+      this.looker ? alignment : null,
+      this.spoken,
+    );
+    this.element.addEventListener("pointerleave", () => this.settle());
+  }
+
+  // --- translating
+
+  async translate(entry) {
+    const turn = ++this.turn;
+    const stale = () => turn !== this.turn;
+    const read = readSentence(entry.de, this.cards[0].model);
+    this.read = read;
+    this.chooser.say(read);
+    this.source.clear();
+    this.say.textContent = "";
+    this.reference.textContent = "";
+    this.grid.clear(read.words, this.looker?.about.name ?? "");
+    if (!read.words.some(isWord)) {
+      this.cards.forEach((card) => card.words.clear());
+      this.cards.forEach((card) => card.vector.replaceChildren());
+      this.cards.forEach((card) => (card.verdict.textContent = ""));
+      return;
+    }
+    read.words.forEach((word, at) => {
+      const unknown = read.unknown.has(at);
+      const gloss = unknown ? "not known" : isWord(word) ? (this.sentences.glosses?.[word] ?? "") : "";
+      this.source.add(word, { gloss, kind: unknown ? "unknown" : "" });
+    });
+    performance.mark("live-asked");
+    let first = true;
+    const seen = (card, at) => {
+      if (first) performance.mark("live-first-word");
+      first = false;
+      card.show(at);
+      if (card !== this.looker) return;
+      this.grid.add(card.steps[at]);
+      this.source.bars(card.steps[at].align);
+    };
+    const results = await Promise.all(this.cards.map((card) => card.run(read.words, stale, seen)));
+    if (results.includes(null) || stale()) return;
+    performance.mark("live-done");
+    this.finish(entry);
+  }
+
+  finish(entry) {
+    const reference = entry.reference ?? null;
+    this.reference.replaceChildren(...(entry.en ? [make("b", {}, "Reference: "), entry.en] : []));
+    const shares = this.cards.map((card) => card.judge(reference));
+    this.rest = this.looker ? farthest(this.looker.steps) : 0;
+    this.settle();
+    this.label();
+    this.grow(entry, shares);
+    this.spoken.textContent = this.cards
+      .map((card) => `${card.about.name}: ${card.steps.map((step) => step.word).join(" ")}`)
+      .join(". ");
+    this.element.dataset.done = String(this.turn);
+  }
+
+  // What a screen reader says of each word.
+  label() {
+    const { words } = this.read;
+    for (const card of this.cards)
+      card.steps.forEach((step, at) => {
+        card.words.buttons[at].setAttribute("aria-label", `${step.word}${step.align ? `, looks at ${strongest(step.align, words)}` : ""}`);
+      });
+    if (!this.looker) return;
+    const written = this.looker.steps.map((step) => step.word);
+    words.forEach((word, s) => {
+      const column = this.looker.steps.map((step) => step.align[s]);
+      this.source.buttons[s].setAttribute("aria-label", `${word}, ${this.sentences.glosses?.[word] ?? ""}, looked at by ${strongest(column, written)}`);
+    });
+  }
+
+  // --- lighting
+
+  // With nobody pointing: the word that reached farthest.
+  settle() {
+    if (this.looker?.steps?.length) this.lightTarget(this.looker, this.rest ?? 0);
+    else this.lightTarget(this.cards[0], 0);
+  }
+
+  lightTarget(card, at) {
+    const step = card.steps[at];
+    if (!step) return;
+    this.cards.forEach((other) => {
+      other.words.bars(null, other === card ? at : -1);
+      other.show(Math.min(at, other.steps.length - 1));
+    });
+    this.source.bars(step.align);
+    this.grid.mark(card === this.looker ? at : -1, -1);
+    const { words } = this.read;
+    if (!step.align) {
+      this.say.replaceChildren(`${card.about.name} wrote `, quoted(step.word), " from the same vector as every other word. It has nothing to look at.");
+      return;
+    }
+    const best = largest(step.align);
+    const where = [german(words[best])];
+    const gloss = this.sentences.glosses?.[words[best]];
+    if (gloss) where.push(` (${gloss})`);
+    this.say.replaceChildren("To write ", quoted(step.word), ", the model put ", make("b", {}, percent(step.align[best])), " of its attention on ", ...where, ".");
+  }
+
+  lightSource(s) {
+    if (!this.looker || s < 0) return;
+    const column = this.looker.steps.map((step) => step.align[s]);
+    this.cards.forEach((card) => card.words.bars(card === this.looker ? column : null));
+    this.source.bars(null, s);
+    this.grid.mark(-1, s);
+    const best = largest(column);
+    if (!column.length) return;
+    this.say.replaceChildren(german(this.read.words[s]), " was looked at most for ", quoted(this.looker.steps[best].word), ": it got ", make("b", {}, percent(column[best])), " of the attention there.");
+  }
+
+  // --- the sentence grows
+
+  grow(entry, shares) {
+    if (this.mode !== "pair" || shares.includes(null)) {
+      this.growth.replaceChildren();
+      return;
+    }
+    if (entry.chain !== this.chain || (!entry.chain && !this.chooser.trail.length)) {
+      if (!this.chooser.trail.length) this.visited.clear();
+      this.chain = entry.chain;
+    }
+    this.visited.set(entry.de, { entry, shares, length: this.read.words.filter(isWord).length });
+    const rows = [...this.visited.values()].sort((a, b) => a.length - b.length);
+    const bar = (share) => {
+      const cell = make("td", {}, make("span", { class: "live-share" }, make("i")), ` ${percent(share)}`);
+      cell.style.setProperty("--w", share.toFixed(3));
+      return cell;
+    };
+    this.growth.replaceChildren(
+      make("h4", { class: "live-title" }, "As the sentence grows", make("small", {}, " share of the reference's words")),
+      make(
+        "table", {},
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "German words"), this.cards.map((card) => make("th", { scope: "col" }, card.about.title)))),
+        make("tbody", {}, rows.map((row) => make("tr", { class: row.entry.de === entry.de ? "lit" : "" }, make("th", { scope: "row" }, String(row.length)), row.shares.map(bar)))),
+      ),
+      rows.length === 1 ? make("p", { class: "live-hint" }, "Press Longer, and again.") : "",
+    );
+  }
+}
+
+// The written word that surely looked at one word, and far from its own place.
+function farthest(steps) {
+  const total = steps[0]?.align?.length ?? 1;
+  const jump = steps.map((step, at) => {
+    const best = largest(step.align);
+    const far = Math.abs(best / total - at / steps.length);
+    return isWord(step.word) ? step.align[best] * (0.1 + far) : 0;
+  });
+  return largest(jump);
+}
+
+// "Lehrer 93%, alte 4%"
+function strongest(weights, words) {
+  return Array.from(weights, (weight, at) => [weight, words[at]])
+    .sort((a, b) => b[0] - a[0])
+    .slice(0, 2)
+    .filter(([weight], at) => !at || weight >= 0.05)
+    .map(([weight, word]) => `${word} ${percent(weight)}`)
+    .join(", ");
+}
+
+// ------------------------------------------------------------------------------ one step
+
+// Symbols and equations of a model's step, frame by frame. {braces} mark what lights.
+const sub = (text) => text.replace(/_\(([^)]*)\)/g, "<sub>$1</sub>").replace(/\^T/g, "<sup>\u22a4</sup>");
+const mark = (text) => sub(text).replace(/\{([^}]*)\}/g, "<mark>$1</mark>").replace(/\b([a-zA-Z])(?=<sub>|<\/mark>|\b)/g, "$1");
+
+const FRAMES = {
+  before: [
+    { key: "score", name: "Score", equation: "{e_(ij)} = v_(a)^T tanh(W_(a) s_(i\u22121) + U_(a) h_(j))" },
+    { key: "softmax", name: "Softmax", equation: "{\u03b1_(ij)} = exp(e_(ij)) / \u03a3_(k) exp(e_(ik))" },
+    { key: "blend", name: "Blend", equation: "{c_(i)} = \u03a3_(j) \u03b1_(ij) h_(j)" },
+    { key: "word", name: "Next word", equation: "{p(y_(i))} = softmax(W_(o) t_(i)),  t_(i) from s_(i\u22121), y_(i\u22121), c_(i)" },
+  ],
+  after: [
+    { key: "score", name: "Score", equation: "{score_(s)} = h_(t)^T h\u0304_(s)" },
+    { key: "softmax", name: "Softmax", equation: "{a_(t)(s)} = exp(score_(s)) / \u03a3_(s\u2032) exp(score_(s\u2032))" },
+    { key: "blend", name: "Blend", equation: "{c_(t)} = \u03a3_(s) a_(t)(s) h\u0304_(s)" },
+    { key: "word", name: "Next word", equation: "{p(y_(t))} = softmax(W_(s) h\u0303_(t)),  h\u0303_(t) = tanh(W_(c)[c_(t); h_(t)])" },
+  ],
+};
+const SYMBOLS = {
+  before: { query: "s_(i\u22121)", annotation: "h_(j)", score: "e_(ij)", softmax: "\u03b1_(ij)", blend: "c_(i)", word: "p(y_(i))" },
+  after: { query: "h_(t)", annotation: "h\u0304_(s)", score: "score", softmax: "a_(t)", blend: "c_(t)", word: "p(y_(t))" },
+};
+
+function html(tag, attributes, inner) {
+  const element = make(tag, attributes);
+  element.innerHTML = inner;
+  return element;
+}
+
+// A number and a bar of this length, from 0 to 1.
+function meter(text, length, under = false) {
+  const bar = make("i", { class: under ? "under" : "" });
+  bar.style.setProperty("--w", length.toFixed(4));
+  return make("div", { class: "live-meter" }, make("span", {}, text), bar);
+}
+
+class Stepper {
+  constructor({ library, models, names, sentences, first, frame, code }) {
+    Object.assign(this, { library, names, sentences, code, begin: frame, turn: 0, at: 0, loaded: new Map() });
+    models.forEach((model, number) => this.loaded.set(names[number], model));
+    this.name = names[0];
+    this.chooser = new Chooser({ model: models[0], sentences, first, most: 9, longer: false, changed: (entry) => this.translate(entry) });
+    this.target = new Words({ label: "The translation: choose the word to look at", lang: "en", light: () => {} });
+    this.target.element.addEventListener("click", (event) => this.choose(event));
+    this.equations = make("ol", { class: "live-frames" });
+    this.table = make("div", { class: "live-scroll" });
+    this.say = make("p", { class: "live-say", "aria-live": "polite" });
+    this.best = make("div", { class: "live-best" });
+    this.source = make("div", { class: "live-code" });
+    const button = (text, label, press) => make("button", { type: "button", class: "live-button", "aria-label": label, onclick: press }, text);
+    this.back = button("\u2190 Back", "Back one frame", () => this.go(-1));
+    this.play = button("Play", "Play", () => this.toggle());
+    this.on = button("Forward \u2192", "Forward one frame", () => this.go(1));
+    this.which = make("div", { class: "live-which", role: "group", "aria-label": "Which model" });
+    this.element = make(
+      "div",
+      { class: "live-view step" },
+      names.length > 1 ? this.which : null,
+      this.chooser.element,
+      this.target.element,
+      make("div", { class: "live-controls" }, this.back, this.play, this.on),
+      this.equations,
+      this.say,
+      make("div", { class: "live-bench" }, make("div", {}, this.table, this.best), this.source),
+    );
+    this.element.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!by || event.target.closest(".live-words, input")) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.go(by);
+    });
+  }
+
+  get model() {
+    return this.loaded.get(this.name);
+  }
+
+  get frames() {
+    return FRAMES[this.model.asks ?? "before"];
+  }
+
+  get symbols() {
+    return SYMBOLS[this.model.asks ?? "before"];
+  }
+
+  async pick(name) {
+    this.stop();
+    if (!this.loaded.has(name)) {
+      this.say.textContent = "Fetching the other model ...";
+      try {
+        this.loaded.set(name, await this.library.model(name));
+      } catch {
+        this.say.textContent = "The other model could not be fetched. Is there a connection? Press its button to try again.";
+        return;
+      }
+    }
+    this.name = name;
+    await this.translate(this.chooser.entry);
+  }
+
+  drawWhich() {
+    const asks = { rnnsearch: "asks before its state moves on" };
+    this.which.replaceChildren(
+      ...this.names.map((name) => {
+        const model = this.loaded.get(name);
+        const title = model ? describe(model).name : name.replace(/^luong-/, "Luong: ");
+        const when = asks[name] ?? "asks after";
+        return make("button", { type: "button", class: "live-button", "aria-pressed": String(name === this.name), onclick: () => this.pick(name) }, title, make("small", {}, ` ${when}`));
+      }),
+    );
+  }
+
+  async translate(entry) {
+    this.stop();
+    const turn = ++this.turn;
+    const read = readSentence(entry.de, this.model);
+    this.chooser.say(read);
+    this.target.clear();
+    this.drawWhich();
+    if (!read.words.some(isWord)) {
+      [this.table, this.best, this.equations, this.source].forEach((part) => part.replaceChildren());
+      this.say.textContent = "";
+      this.steps = [];
+      return;
+    }
+    const steps = await write(this.model, read.words, (step) => this.target.add(step.word), () => turn !== this.turn);
+    if (!steps) return;
+    Object.assign(this, { read, steps, at: farthest(steps), frame: this.begin });
+    this.begin = 0;
+    this.draw();
+    this.element.dataset.done = String(turn);
+  }
+
+  // --- moving
+
+  choose(event) {
+    const at = this.target.buttons.indexOf(event.target.closest(".live-word"));
+    if (at < 0) return;
+    this.stop();
+    this.at = at;
+    this.draw();
+  }
+
+  go(by) {
+    const last = this.frames.length - 1;
+    const to = this.at * this.frames.length + this.frame + by;
+    if (to < 0 || to > this.steps.length * this.frames.length - 1) return this.stop();
+    this.at = Math.floor(to / (last + 1));
+    this.frame = to % (last + 1);
+    this.draw();
+  }
+
+  toggle() {
+    if (this.timer) return this.stop();
+    this.play.textContent = "Pause";
+    this.play.setAttribute("aria-label", "Pause");
+    this.timer = setInterval(() => this.go(1), 1400);
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.play.textContent = "Play";
+    this.play.setAttribute("aria-label", "Play");
+  }
+
+  // --- drawing
+
+  draw() {
+    const { key } = this.frames[this.frame];
+    const step = this.steps[this.at];
+    this.element.dataset.frame = key;
+    this.target.bars(null, this.at);
+    this.target.stop(this.at);
+    this.back.disabled = this.at + this.frame === 0;
+    this.on.disabled = this.at === this.steps.length - 1 && this.frame === this.frames.length - 1;
+    this.drawEquations();
+    this.drawTable(step);
+    this.drawBest(step);
+    this.drawCode(key);
+    this.say.replaceChildren(...this.words(step, key));
+  }
+
+  drawEquations() {
+    this.equations.replaceChildren(
+      ...this.frames.map((frame, number) => {
+        const lit = number === this.frame;
+        const press = () => ((this.frame = number), this.stop(), this.draw());
+        const button = make("button", { type: "button", class: "live-frame", "aria-current": lit ? "step" : null, onclick: press }, make("b", {}, `${number + 1} ${frame.name}`), html("span", { class: "live-equation" }, mark(frame.equation)));
+        return make("li", { class: lit ? "lit" : "" }, button);
+      }),
+    );
+  }
+
+  drawTable(step) {
+    const { symbols } = this;
+    const past = (key) => this.frames.findIndex((frame) => frame.key === key) <= this.frame;
+    const column = (key, name) => html("th", { scope: "col", class: this.frames[this.frame].key === key ? "lit" : "" }, `${name} <mark>${sub(symbols[key])}</mark>`);
+    const most = Math.max(...Array.from(step.scores).filter(Number.isFinite).map(Math.abs), 1e-6);
+    const { words } = this.read;
+    const best = largest(step.align);
+    const rows = words.map((word, s) => {
+      const score = step.scores[s];
+      const outside = step.window && (s < step.window.first || s > step.window.last);
+      const finite = Number.isFinite(score);
+      const scored = meter(finite ? number(score) : "none", finite ? Math.abs(score / most) : 0, score < 0);
+      const weight = past("softmax") ? meter(percent(step.align[s]), step.align[s]) : "";
+      const annotation = this.steps.annotations?.[s];
+      const share = past("blend") ? step.align[s] : 1;
+      const drawn = annotation ? strip(annotation, { label: `annotation of ${word}`, strength: share }) : "";
+      const gloss = this.sentences.glosses?.[word];
+      return make("tr", { class: `${outside ? "outside" : ""} ${s === best && past("softmax") ? "best" : ""}` },
+        make("th", { scope: "row" }, make("span", { lang: "de" }, word), gloss && isWord(word) ? make("small", {}, ` ${gloss}`) : null),
+        make("td", { class: "live-strips" }, drawn), make("td", { class: "live-number" }, scored), make("td", { class: "live-number weight" }, weight));
+    });
+    const total = make("tr", { class: `live-total ${past("blend") ? "" : "later"}` },
+      html("th", { scope: "row" }, `<mark>${sub(symbols.blend)}</mark> <small>blend</small>`),
+      make("td", { class: "live-strips" }, past("blend") ? strip(step.context, { label: `the context, ${step.context.length} numbers` }) : ""),
+      make("td"), make("td", { class: "live-number" }, past("softmax") ? meter(percent(sum(step.align)), 0) : ""));
+    const query = make("tr", { class: "live-query" },
+      html("th", { scope: "row" }, `<mark>${sub(symbols.query)}</mark> <small>asks</small>`),
+      make("td", { class: "live-strips" }, strip(step.query, { label: `the query, ${step.query.length} numbers` })), make("td"), make("td"));
+    this.table.replaceChildren(
+      make("table", { class: "live-step" },
+        make("caption", { class: "live-hidden" }, `One step: scores and weights of each German word, while ${step.word} is written`),
+        make("thead", {}, make("tr", {}, make("td"), html("th", { scope: "col" }, `annotation ${sub(symbols.annotation)}`), column("score", ""), column("softmax", "weight"))),
+        make("tbody", {}, query, rows, total)),
+    );
+  }
+
+  drawBest(step) {
+    const shown = this.frames[this.frame].key === "word";
+    this.best.classList.toggle("later", !shown);
+    this.best.replaceChildren(
+      html("h5", {}, `Next word: five best of ${this.model.targetWords.length}, <mark>${sub(this.symbols.word)}</mark>`),
+      make("ol", {}, step.best.map(({ word, p }) => {
+        const line = make("li", { class: word === step.word && shown ? "lit" : "" }, make("span", {}, shown ? word : "\u2007"), make("i"), make("b", {}, shown ? percent(p) : ""));
+        line.style.setProperty("--w", shown ? p.toFixed(4) : 0);
+        return line;
+      })),
+    );
+  }
+
+  drawCode(key) {
+    const code = this.code?.[this.name];
+    this.source.hidden = !code;
+    if (!code) return;
+    this.source.replaceChildren(
+      make("p", { class: "live-hint" }, "The package's own lines"),
+      ...Object.entries(code).map(([frame, text]) => html("pre", { class: `highlight ${frame === key ? "lit" : ""}`, tabindex: frame === key ? 0 : null }, text)),
+    );
+  }
+
+  // What happens in this frame, in words.
+  words(step, key) {
+    const { words } = this.read;
+    const before = this.steps.slice(0, this.at).map((each) => each.word);
+    const best = largest(step.align);
+    const score = (s) => number(step.scores[s]);
+    if (key === "score") {
+      const sofar = before.length ? ["after ", quoted(before.slice(-3).join(" "))] : ["at the beginning"];
+      const order = this.model.asks === "after" ? "It has read its last word already, and its new state asks" : "Its state asks";
+      return [`What comes `, ...sofar, `? ${order} each German word: how well do you fit? `, german(words[best]), ` scores ${score(best)}.`];
+    }
+    if (key === "softmax") return this.softmaxWords(step, best);
+    if (key === "blend") {
+      const parts = strongest(step.align, words).split(", ");
+      return [`Each annotation counts by its weight: mostly ${parts.join(", ")}. The sum is one vector, made for this word alone.`];
+    }
+    return ["From that vector, its state and the last word, the model gives each English word a probability. It writes ", quoted(step.word), ` (${percent(step.best[0].p)}).`];
+  }
+
+  softmaxWords(step, best) {
+    const taking = Array.from(step.scores).filter((score, s) => Number.isFinite(score) && (!step.window || (s >= step.window.first && s <= step.window.last)));
+    const top = Math.max(...taking);
+    const total = sum(taking.map((score) => Math.exp(score - top)));
+    const share = Math.exp(step.scores[best] - top) / total;
+    const text = ["Softmax makes shares of the scores: for ", german(this.read.words[best]), `, e^${number(step.scores[best])} over the sum of all is ${percent(share)}.`];
+    if (step.window) text.push(` Only words ${step.window.first + 1} to ${step.window.last + 1} take part, and a Gaussian round p = ${step.window.p.toFixed(1)} multiplies them.`);
+    else text.push(" Together they are 100%.");
+    return text;
+  }
+}
+
+// ------------------------------------------------------------------------------ the entrance
+
+const VIEWS = {
+  pair: (given) => new Translation({ ...given, mode: "pair" }),
+  single: (given) => new Translation({ ...given, mode: "single" }),
+  step: (given) => new Stepper(given),
+};
+
+// The view, once all is there. Until then what stands in `el` stays, with a word on the progress.
+export async function render({ model: given, el }) {
+  const option = (name) => given.get(name);
+  const options = Object.fromEntries(
+    ["mode", "models", "weights", "sentence", "english", "sentences", "frame", "code", "translator"].map((name) => [name, option(name) ?? undefined]),
+  );
+  const mode = options.mode ?? "single";
+  const names = options.models ?? Object.keys(options.weights ?? {});
+  const library = new Library(options);
+  const status = make("p", { class: "live-status", role: "status" });
+  el.querySelector(":scope > .live-status")?.remove();
+  el.append(status);
+  let bytes = 0;
+  const progress = (more) => {
+    bytes += more;
+    status.textContent = `Fetching the model: ${(bytes / 1e6).toFixed(1)} MB`;
+  };
+  status.textContent = "Fetching the model ...";
+  let view;
+  try {
+    const first = mode === "step" ? names.slice(0, 1) : names;
+    const [sentences, ...models] = await Promise.all([library.sentences(), ...first.map((name) => library.model(name, progress))]);
+    performance.mark("live-loaded");
+    const sentence = options.sentence ? { de: options.sentence, en: options.english } : sentences.chains[0][0];
+    view = VIEWS[mode]({ library, models, names, sentences, first: sentence, frame: options.frame ?? 0, code: options.code });
+  } catch (error) {
+    console.warn(error);
+    const again = make("button", { type: "button", class: "live-button", onclick: () => render({ model: given, el }) }, "Try again");
+    status.replaceChildren("The model could not be fetched. Is there a connection? ", again);
+    return () => {};
+  }
+  const byKeyboard = el.querySelector(":focus-visible");
+  el.replaceChildren(view.element);
+  if (byKeyboard) view.chooser.field.focus(); // the button that had the focus is gone
+  el.classList.add("live-on");
+  await view.translate(view.chooser.entry);
+  return () => (view.turn = Infinity);
+}
+
+export default { render };

@@ -1,0 +1,335 @@
+"""book/_live/translator.mjs, run by node: it says what PyTorch says, word for word."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import FAMILY
+from parity import SAME, SENTENCES, check
+
+from attnmt import Translator, grammar_corpus, luong, rnnencdec, rnnsearch
+from attnmt.batches import pad
+from attnmt.vocab import UNK, tokenise
+from attnmt_book.weights import FOLDER as WEIGHTS
+from attnmt_book.weights import SHOWN, load_compact, save_compact
+from attnmt_grammar import written
+
+ANSWER = Path(__file__).with_name("answer.mjs")
+
+
+def ask(*jobs: dict) -> list:
+    """The answers of the page's translator to some jobs."""
+    if shutil.which("node") is None:
+        if os.environ.get("ATTNMT_NODE") == "required":
+            pytest.fail("there is no node")
+        pytest.skip("there is no node: the page's translator is not tested")
+    text = json.dumps(jobs, default=str)
+    ran = subprocess.run(["node", ANSWER], input=text, capture_output=True, encoding="utf-8")
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+@pytest.fixture(scope="module")
+def controlled():
+    return grammar_corpus(train=2_000, test=SENTENCES)
+
+
+def sharp(make: Callable[..., Translator], corpus) -> Translator:
+    """An untrained model, its weights enlarged so that it is decided about words and weights."""
+    model = make(corpus)
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.mul_(3)
+    return model
+
+
+def saved(model: Translator, path: Path) -> Path:
+    save_compact(model, path)
+    return path
+
+
+def compare(path: Path, sentences: list) -> None:
+    """Both translate; words are equal, weights and scores close."""
+    (answers,) = ask({"task": "translate", "model": path, "sentences": sentences})
+    check(path, sentences, answers)
+
+
+# ------------------------------------------------------------------------------------- parity
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHOWN)
+def test_500_test_sentences_of_each_model_that_a_page_shows(name, controlled):
+    compare(WEIGHTS / f"{name}.safetensors", [pair.source for pair in controlled.test])
+
+
+@pytest.mark.parametrize("name", ["rnnencdec", "rnnsearch", "luong-local-p-feeding"])
+def test_a_page_need_not_wait(name, controlled):
+    """In milliseconds of one core, whatever else the machine does meanwhile."""
+    sentence = max((pair.source for pair in controlled.test), key=len)
+    assert len(sentence) == 40
+    (spent,) = ask({"task": "time", "model": WEIGHTS / f"{name}.safetensors", "sentence": sentence})
+    print(name, spent)
+    assert spent["first"] < 100
+    assert spent["sentence"] < 500
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILY if not name.startswith("bahdanau")])
+def test_every_constructor_with_all_its_options(name, controlled, tmp_path):
+    model = sharp(FAMILY[name], controlled)
+    sentences = [pair.source for pair in controlled.test[:25]]
+    compare(saved(model, tmp_path / "model.safetensors"), sentences)
+
+
+@pytest.mark.parametrize("window", ["local-m", "local-p"])
+def test_sentences_so_long_that_pytorch_looks_only_into_the_window(window, controlled, tmp_path):
+    model = sharp(lambda corpus: luong(corpus, "general", window, D=2, hidden=16), controlled)
+    words = [word for pair in controlled.test[:12] for word in pair.source]
+    compare(saved(model, tmp_path / "model.safetensors"), [words[:81], words[:120]])
+
+
+def test_a_file_of_four_bytes_a_number(controlled, tmp_path):
+    model = sharp(lambda corpus: luong(corpus, hidden=16), controlled)
+    model.save(tmp_path / "model.safetensors")
+    compare(tmp_path / "model.safetensors", [pair.source for pair in controlled.test[:40]])
+
+
+# ---------------------------------------------------------------------------- step by step
+
+
+@pytest.fixture(scope="module")
+def stepped(controlled, tmp_path_factory):
+    """The page's steps of two models, and PyTorch's own, for one sentence."""
+
+    def go(model: Translator, forced: list[str] | None = None):
+        path = saved(model, tmp_path_factory.mktemp("model") / "model.safetensors")
+        sentence = controlled.test[0].source
+        (steps,) = ask({"task": "steps", "model": path, "sentence": sentence, "forced": forced})
+        return steps, load_compact(path), sentence
+
+    return go
+
+
+def pytorchs_steps(model, sentence, steps):
+    """What PyTorch's attention, state and probabilities are where the page's went."""
+    seen = {}
+    attention = model.decoder.attention
+    attention.score.register_forward_hook(lambda _m, _a, out: seen.update(scores=out[0, 0]))
+    attention.register_forward_hook(
+        lambda _m, args, out: seen.update(asked=args[0], context=out[0])
+    )
+    source = pad([model.source_vocabulary.encode(sentence)])
+    with torch.no_grad():
+        memory, state = model.start(source)
+        for step in steps:
+            y = model.target_vocabulary.words.index(step["read"])
+            log_p, align, state = model.step(torch.tensor([y]), state, memory)
+            query, context = seen["asked"][0, 0], seen["context"][0, 0]
+            yield seen["scores"], align[0], query, context, state, log_p[0].exp(), memory
+
+
+@pytest.mark.parametrize(
+    ("make", "asks"),
+    [
+        (lambda corpus: rnnsearch(corpus, hidden=16, seed=5), "before"),
+        (lambda corpus: luong(corpus, "general", "local-p", D=3, hidden=16, seed=5), "after"),
+        (lambda corpus: luong(corpus, "concat", "local-m", D=3, feeding=True, hidden=16), "after"),
+    ],
+    ids=["rnnsearch", "local-p", "local-m"],
+)
+def test_every_number_of_a_step_is_the_models_own(make, asks, controlled, stepped):
+    steps, model, sentence = stepped(sharp(make, controlled))
+    close = {"rtol": 0, "atol": SAME}
+    for time, (step, theirs) in enumerate(zip(steps, pytorchs_steps(model, sentence, steps))):
+        scores, align, query, context, state, p, memory = theirs
+        assert (step["time"], step["asks"]) == (time, asks)
+        np.testing.assert_allclose(step["scores"], scores, **close)
+        np.testing.assert_allclose(step["align"], align, **close)
+        np.testing.assert_allclose(step["query"], query, **close)
+        np.testing.assert_allclose(step["context"], context, **close)
+        new = state.s if asks == "before" else state.h[-1]
+        np.testing.assert_allclose(step["state"], new[0], **close)
+        best = p.topk(5)
+        assert [
+            model.target_vocabulary.words.index(b["word"]) for b in step["best"]
+        ] == best.indices.tolist()
+        np.testing.assert_allclose([b["p"] for b in step["best"]], best.values, **close)
+        assert step["word"] == step["best"][0]["word"]
+        if step["window"]:
+            window = model.decoder.attention.window
+            centre = window.centre(torch.tensor(step["query"])[None, None], memory, time).item()
+            assert step["window"]["p"] == pytest.approx(centre, abs=SAME)
+            kept = np.flatnonzero(step["align"])
+            assert (kept[0], kept[-1]) == (step["window"]["first"], step["window"]["last"])
+
+
+def test_bahdanau_asks_with_the_state_before_and_luong_with_the_one_after(controlled, stepped):
+    steps, *_ = stepped(sharp(lambda corpus: rnnsearch(corpus, hidden=16), controlled))
+    for before, after in pairwise(steps):
+        assert after["query"] == before["state"]
+    steps, *_ = stepped(sharp(lambda corpus: luong(corpus, hidden=16), controlled))
+    for step in steps:
+        assert step["query"] == step["state"]
+
+
+def test_what_is_shown_of_a_step_fits_together(controlled, stepped):
+    make = lambda corpus: luong(corpus, "dot", "local-p", D=3, hidden=16, seed=5)  # noqa: E731
+    steps, *_ = stepped(sharp(make, controlled))
+    for step in steps:
+        window = step["window"]
+        inside = np.arange(window["first"], window["last"] + 1)
+        weights = np.exp(np.array(step["scores"])[inside])
+        expected = weights / weights.sum() * np.array(step["gain"])[inside]
+        np.testing.assert_allclose(np.array(step["align"])[inside], expected, atol=1e-6)
+
+
+def test_a_model_without_attention_shows_its_context_alone(controlled, stepped):
+    steps, *_ = stepped(sharp(lambda corpus: rnnencdec(corpus, hidden=16), controlled))
+    for step in steps:
+        shown = [step[name] for name in ("scores", "align", "gain", "window")]
+        assert shown == [None] * 4
+        assert step["context"] == steps[0]["context"]
+
+
+def test_a_reference_can_be_forced(controlled, stepped):
+    forced = ["<s>", *controlled.test[0].target]
+    steps, *_ = stepped(sharp(lambda corpus: rnnsearch(corpus, hidden=16), controlled), forced)
+    known = set(controlled.target_vocabulary.words)
+    assert [s["read"] for s in steps] == [word if word in known else "<unk>" for word in forced]
+
+
+# ------------------------------------------------------------------------------- words and texts
+
+
+@pytest.fixture(scope="module")
+def small(controlled, tmp_path_factory):
+    """A file of a small untrained model with the controlled corpus's words."""
+    return saved(luong(controlled, hidden=8), tmp_path_factory.mktemp("small") / "m.safetensors")
+
+
+def test_the_model_tells_what_it_is(small, controlled):
+    (about,) = ask({"task": "about", "model": small})
+    model = load_compact(small)
+    assert about["config"] == model.config
+    assert (about["attends"], about["asks"]) == (True, "after")
+    assert about["sourceWords"] == list(model.source_vocabulary.words)
+    assert about["targetWords"] == list(model.target_vocabulary.words)
+    assert about["parameters"] == sum(weights.numel() for weights in model.parameters())
+
+
+def test_texts_are_split_as_moses_splits_them(small, controlled):
+    pairs = controlled.train + controlled.test + controlled.long + controlled.names
+    vocabulary = controlled.source_vocabulary
+    texts = [pair.source_text for pair in pairs]
+    tokenised, apart = ask(
+        {"task": "tokenise", "model": small, "texts": texts}, {"task": "split", "texts": texts}
+    )
+    assert apart == [tokenise(text, "de") for text in texts]
+    assert tokenised == [vocabulary.tokenise(text) for text in texts]
+    known = [(pair, words) for pair, words in zip(pairs, tokenised) if words[0] in vocabulary]
+    assert len(known) > 2_000
+    assert all(tuple(words) == pair.source for pair, words in known)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("  Der Hund   schläft .", ["der", "Hund", "schläft", "."]),
+        ("der Hund schläft", ["der", "Hund", "schläft"]),
+        ("Der „Hund“ (alt) schläft!", ["der", "„", "Hund", "“", "(", "alt", ")", "schläft", "!"]),
+        ("Wo ist Anna?!", ["wo", "ist", "Anna", "?", "!"]),
+        ("Bla-bla kostet 3,50.", ["Bla-bla", "kostet", "3,50", "."]),
+        ("scha\u0308ft", ["schäft"]),
+        ("", []),
+        (" \n", []),
+        ("<s> </s>", ["<", "s", ">", "<", "/", "s", ">"]),
+    ],
+)
+def test_what_people_type_is_split_into_words(text, words, small):
+    (found,) = ask({"task": "tokenise", "model": small, "texts": [text]})
+    assert found == [words]
+
+
+def test_words_are_written_as_the_grammar_writes_them(controlled):
+    sentences = [pair.target for pair in controlled.test]
+    (found,) = ask({"task": "written", "sentences": sentences})
+    assert found == [written(sentence) for sentence in sentences]
+
+
+def test_unknown_words_are_told_and_read_as_unk(small, controlled):
+    words = ["der", "Computer", "schläft", "<s>", "."]
+    (unknown,) = ask({"task": "unknown", "model": small, "words": words})
+    assert unknown == [1, 3]
+    assert [
+        k for k, id in enumerate(controlled.source_vocabulary.encode(words)) if id == UNK
+    ] == unknown
+    compare(small, [words])
+
+
+# ------------------------------------------------------------------------ what a reader is told
+
+CHECKS = {
+    "Der Hund schläft.": [],
+    "": ["empty"],
+    "...": ["empty"],
+    "Der Computer schläft.": ["unknown"],
+    "Der Hund schläft": ["mark"],
+    "Привет, мир.": ["foreign"],
+    "今日は良い天気です。": ["foreign", "mark"],
+    "der Hund und " * 20 + ".": ["long"],
+    "der Hund und " * 70 + ".": ["too-long"],
+}
+
+
+def test_a_reader_is_told_what_is_strange_about_a_sentence(small):
+    (found,) = ask({"task": "check", "model": small, "texts": list(CHECKS)})
+    assert [[problem["code"] for problem in problems] for problems in found] == list(
+        CHECKS.values()
+    )
+    computer = found[list(CHECKS).index("Der Computer schläft.")][0]
+    assert computer["indexes"] == [1]
+    assert "“Computer”" in computer["message"]
+    for problems in found:
+        for problem in problems:
+            assert len(problem["message"]) > 20
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [([], "empty"), (["der"] * 201, "too-long"), ("der Hund", "words")]
+)
+def test_what_cannot_be_translated_is_refused_in_plain_words(words, code, small):
+    (refused,) = ask({"task": "attempt", "model": small, "words": words})
+    assert (refused["name"], refused["code"]) == ("TranslatorError", code)
+    assert len(refused["message"]) > 20
+
+
+def test_sixty_words_are_translated(small, controlled):
+    words = [word for pair in controlled.long[:3] for word in pair.source][:60]
+    compare(small, [words])
+
+
+def test_files_that_hold_no_model_are_refused(small, tmp_path):
+    whole = small.read_bytes()
+    damaged = {
+        "empty": b"",
+        "text": b"<!doctype html><title>404</title>",
+        "cut": whole[: len(whole) // 2],
+        "header cut": whole[:100],
+        "another": whole.replace(b"attnmt-model-1", b"attnmt-model-9"),
+    }
+    for name, content in damaged.items():
+        (tmp_path / name).write_bytes(content)
+    for answer in ask(*({"task": "load", "model": tmp_path / name} for name in damaged)):
+        assert (answer["name"], answer["code"]) == ("TranslatorError", "file")
+
+
+def test_an_address_that_does_not_answer_is_told():
+    (answer,) = ask({"task": "load", "url": "http://127.0.0.1:9/rnnsearch.safetensors"})
+    assert (answer["name"], answer["code"]) == ("TranslatorError", "network")

@@ -1,0 +1,116 @@
+"""Stamps: outputs depend on a notebook's code and on the modules that it imports, on no other."""
+
+import nbformat
+import nbformat.v4 as nb
+import pytest
+
+from press.contents import chapters
+from press.imports import asked, module_files, needed
+from press.stamps import imported, package_hash
+
+FILES = {
+    "core/__init__.py": "from core.words import split\nfrom core.measure import score\n",
+    "core/words.py": "import re\n\ndef split(text):\n    return re.split(' ', text)\n",
+    "core/measure.py": "from core import words\n\ndef score(text):\n    return words.SPLIT\n",
+    "shared/__init__.py": '"""Nothing is gathered here."""\n',
+    "shared/plots.py": "from core.measure import score\n",
+    "shared/command.py": "def main():\n    from shared import plots\n",
+    "corpus/__init__.py": "LIST = 'lists/words.tsv'\n",
+    "corpus/lists/words.tsv": "Haus\n",
+}
+
+
+@pytest.fixture
+def src(tmp_path):
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def notebook(*sources: str):
+    return nb.new_notebook(cells=[nb.new_code_cell(source) for source in sources])
+
+
+def test_imports_are_seen_wherever_they_stand():
+    source = "import a.b as c, d\nfrom e import f as g\ndef h():\n    from i import j\n"
+    assert set(asked(source)) == {("a.b", ""), ("d", ""), ("e", "f"), ("i", "j")}
+
+
+def test_modules_have_dotted_names(src):
+    assert set(module_files(src)) == {
+        "core",
+        "core.words",
+        "core.measure",
+        "shared",
+        "shared.plots",
+        "shared.command",
+        "corpus",
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "modules"),
+    [
+        ("import torch", set()),
+        ("from core import split", {"core.words"}),
+        ("from core import score", {"core.measure", "core.words"}),
+        ("from core.words import split", {"core.words"}),
+        ("from core import words", {"core.words"}),
+        ("import core", {"core", "core.measure", "core.words"}),
+        ("from core import *", {"core", "core.measure", "core.words"}),
+        ("from shared import plots", {"shared.plots", "core.measure", "core.words"}),
+        ("from shared.command import main", {"shared.command", "shared.plots", "core.measure"}),
+    ],
+)
+def test_what_is_needed(src, source, modules):
+    found = set(needed(source, src))
+    assert modules <= found
+    assert found - modules <= {"core.words"}
+
+
+def test_the_hash_sees_names_bytes_and_word_lists_of_what_is_imported(src):
+    book = notebook("import corpus", "%matplotlib inline\nfrom core import score")
+    first = package_hash(book, src)
+    (src / "corpus" / "notes.txt").write_text("not code")
+    assert package_hash(book, src) == first
+    seen = {first}
+    for name in (
+        "core/words.py",
+        "core/measure.py",
+        "corpus/__init__.py",
+        "corpus/lists/words.tsv",
+    ):
+        with (src / name).open("a") as file:
+            file.write("# more\n")
+        seen.add(package_hash(book, src))
+    (src / "corpus" / "lists" / "words.tsv").rename(src / "corpus" / "lists" / "more.tsv")
+    seen.add(package_hash(book, src))
+    assert len(seen) == 6
+
+
+def test_an_edit_of_what_is_not_imported_leaves_the_outputs_fresh(src):
+    book = notebook("from core import score")
+    first = package_hash(book, src)
+    for name in ("shared/command.py", "shared/plots.py", "corpus/__init__.py", "core/__init__.py"):
+        with (src / name).open("a") as file:
+            file.write("# more\n")
+    assert package_hash(book, src) == first
+
+
+def test_a_name_that_moves_to_another_module_is_noticed(src):
+    book = notebook("from core import split")
+    first = package_hash(book, src)
+    (src / "core" / "more.py").write_text((src / "core" / "words.py").read_text())
+    (src / "core" / "__init__.py").write_text("from core.more import split\n")
+    assert package_hash(book, src) != first
+
+
+def test_no_chapter_depends_on_the_command_line():
+    """Each chapter depends on something of the package, but none on what only a shell runs."""
+    for path in chapters():
+        modules = set(imported(nbformat.read(path, as_version=4)))
+        assert "attnmt_book.cli" not in modules, path.stem
+        if path.stem != "primer":
+            assert {"attnmt.model", "attnmt_grammar"} <= modules, path.stem
