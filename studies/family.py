@@ -55,11 +55,13 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import CONSTRUCTORS, evaluating
+from attnmt_book.corpora import CORPORA
 from attnmt_book.links import best_possible, diagonal, jump, weights_on
-from attnmt_book.runs import CORPORA, undertrained_names, undertrained_plan
-from studies.study import STUDIES, open_store, recorded, save_store, versions
+from attnmt_book.runs import undertrained_names, undertrained_plan
+from studies.study import head_of, open_store, recorded, save_store, store_of, versions
 
-STORE = STUDIES / "family.json"
+STORE = store_of(__file__)
+NAMES = ("grammar", "multi30k")  # of the corpora
 SEEDS = tuple(undertrained_plan()["seeds"])
 WITHOUT = ("rnnencdec", "sutskever", "sutskever-forward")  # they do not attend
 
@@ -357,7 +359,7 @@ def plan() -> list[tuple]:
             todo.append(("alignment", name, alignment, name))
             todo.append(("shape", name, shape, name))
     todo += [("looks", "one test pair", looks), ("samples", "our own", samples)]
-    for system, corpus, seed in product(TRAINED, CORPORA, SEEDS):
+    for system, corpus, seed in product(TRAINED, NAMES, SEEDS):
         name = f"{system}-{corpus}-{seed}"
         todo.append(
             ("known words", name, lambda n=name, c=corpus: known_words(recorded(n), corpus_of(c)))
@@ -365,7 +367,7 @@ def plan() -> list[tuple]:
     for name in of_grammar:
         todo.append(("negations", name, negations, name))
     todo += [("one word", name, one_word, name) for name in undertrained_names()]
-    for corpus, seed, (first, second) in product(CORPORA, SEEDS, RANKED):
+    for corpus, seed, (first, second) in product(NAMES, SEEDS, RANKED):
         baseline = f"{first}-{corpus}-{seed}"
         system = f"{second}-{corpus}-{seed}"
         if {baseline, system} <= set(undertrained_names()):
@@ -377,10 +379,9 @@ def plan() -> list[tuple]:
 
 def main() -> None:
     """Fill the store."""
-    torch.set_num_threads(1)
     head = {
-        "command": "make study NAME=family",
-        "corpora": {name: corpus_of(name).fingerprint for name in CORPORA},
+        **head_of(__file__),
+        "corpora": {name: corpus_of(name).fingerprint for name in NAMES},
         "short": SHORT,
         "versions": versions() | {"sacrebleu": version("sacrebleu")},
         "parts": {},
@@ -396,7 +397,3 @@ def main() -> None:
 
     for task in plan():
         fill(*task)
-
-
-if __name__ == "__main__":
-    main()

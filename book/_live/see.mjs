@@ -756,7 +756,7 @@ class Translation {
   // With nobody pointing: the word that reached farthest.
   settle() {
     if (this.looker?.steps?.length) this.lightTarget(this.looker, this.rest ?? 0);
-    else this.cards[0].show(0);
+    else this.lightTarget(this.cards[0], 0);
   }
 
   lightTarget(card, at) {

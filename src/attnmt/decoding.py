@@ -8,7 +8,7 @@ takes the words written last and answers with log p of every next word. So whate
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -303,25 +303,32 @@ class Hypotheses(NamedTuple):
         return self.word == EOS
 
 
-def expand(hypotheses: Hypotheses, log_p: Tensor) -> Hypotheses:
+def expand(hypotheses: Hypotheses, log_p: Tensor, rows: Tensor | None = None) -> Hypotheses:
     """Continue each hypothesis by its j most probable next words: (b, k) to (b, k j).
 
     Of one hypothesis no more than k can be among the best k of all, so j = k is enough. One that
-    has ended has one way on, at no cost: to stay as it is.
+    has ended has one way on, at no cost: to stay as it is. Others that are not in ``rows`` have no
+    way on.
 
     Args:
         hypotheses: (b, k).
-        log_p: of every next word, (b k, V).
+        log_p: of every next word, (R, V).
+        rows: whom ``log_p`` continues, (R,) of 0 to b k - 1; all of them if not given.
     """
     b, k = hypotheses.word.shape
-    log_p, word = log_p.topk(min(k, log_p.size(1)))  # (b k, j)
+    best, next_word = log_p.topk(min(k, log_p.size(1)))  # (R, j)
+    row = torch.arange(b * k, device=best.device)  # (b k,)
+    rows = row if rows is None else rows
+    word = next_word.new_full((b * k, best.size(1)), EOS)  # (b k, j)
+    cost = best.new_full(word.shape, -torch.inf)
+    word[rows] = next_word
+    cost[rows] = best
     ended = hypotheses.ended.flatten()  # (b k,)
     word[ended] = EOS
-    log_p[ended] = -torch.inf
-    log_p[ended, 0] = 0
-    score = hypotheses.score.flatten()[:, None] + log_p  # (b k, j)
+    cost[ended] = -torch.inf
+    cost[ended, 0] = 0
+    score = hypotheses.score.flatten()[:, None] + cost  # (b k, j)
     length = hypotheses.length.flatten() + ~ended  # (b k,)
-    row = torch.arange(b * k, device=word.device)  # (b k,)
     row, length = (part[:, None].expand_as(word) for part in (row, length))  # (b k, j)
     return Hypotheses(*(part.reshape(b, -1) for part in (word, row, score, length)))
 
@@ -332,11 +339,12 @@ def keep(candidates: Hypotheses, beam: Beam) -> Hypotheses:
     return Hypotheses(*(part.gather(1, best) for part in candidates))
 
 
-def finished(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
-    """Which sentences have their answers, (b,): no hypothesis that is open can still change them.
+def hopeful(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
+    """Which hypotheses can still change a sentence's answers, (b, k).
 
     Since log p only falls, the best that an open hypothesis can hope for is its present score at
-    the greatest length.
+    the greatest length. Where ``n_best`` that have ended rank higher, it need not be continued, nor
+    need those below it, which have still less to hope for.
 
     Args:
         hypotheses: (b, k).
@@ -344,60 +352,93 @@ def finished(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
         beam: says how many answers are wanted, and how hypotheses rank.
     """
     rank = beam.rank(hypotheses.score, hypotheses.length)  # (b, k)
-    hope = beam.rank(hypotheses.score, limits[:, None])  # (b, k)
-    hope = hope.masked_fill(hypotheses.ended, -torch.inf).amax(dim=1)  # (b,)
-    last = beam.n_best - 1
-    return hypotheses.ended[:, : beam.n_best].all(dim=1) & (rank[:, last] >= hope)
+    rank = rank.masked_fill(~hypotheses.ended, -torch.inf)
+    answer = rank.topk(beam.n_best).values[:, -1:]  # (b, 1) the last that would be an answer
+    possible = ~hypotheses.ended & (hypotheses.score > -torch.inf)
+    return possible & (beam.rank(hypotheses.score, limits[:, None]) >= answer)
+
+
+def finished(hypotheses: Hypotheses, limits: Tensor, beam: Beam) -> Tensor:
+    """Which sentences have their answers, (b,); arguments as of :func:`hopeful`."""
+    return ~hopeful(hypotheses, limits, beam).any(dim=1)
+
+
+@dataclass
+class Trail:
+    """What the steps left behind, so that no hypothesis is ever copied.
+
+    ``steps`` has for each row of the next step the word that was written and a back-pointer, the
+    row of this step that it continues; ``aligns`` (b k, S) where each row of this step looked.
+    """
+
+    steps: list[tuple[list[int], list[int]]] = field(default_factory=list)
+    aligns: list[Tensor | None] = field(default_factory=list)
+
+    def look(self, align: Tensor | None, rows: Tensor, size: int) -> None:
+        """Note where the rows that were computed, (R,), looked: among all ``size`` = b k."""
+        if align is not None:
+            align = align.new_zeros(size, align.size(1)).index_copy(0, rows, align)
+        self.aligns.append(align)
+
+    def back(self, word: int, row: int) -> tuple[list[int], list[int]]:
+        """All words of the hypothesis that ends in ``word``, and the row that each was read from.
+
+        Args:
+            word: written in the step that is not yet in ``steps``.
+            row: of that step.
+        """
+        words = [word]
+        rows = [row]
+        for written, pointers in reversed(self.steps):
+            words.append(written[rows[-1]])
+            rows.append(pointers[rows[-1]])
+        return words[::-1], rows[::-1]
 
 
 def _beam_search(model: Searchable, beam: Beam, sentences: Sentences) -> list[list[Translation]]:
-    """B sentences side by side, of which b are still searched: b k rows in each step.
+    """B sentences side by side, of which b are still searched, with k hypotheses each.
 
-    No hypothesis is copied. A step leaves behind, for each row of the next, the word that was
-    written and a back-pointer: the row that it continues, where its align is, too.
+    Of these b k rows a step computes the R that have hope. (At first that is one a sentence.)
     """
     memory, state, limits = _start(model, sentences)
     live = torch.arange(len(limits), device=limits.device)  # (b,) the sentences still searched
     hypotheses = Hypotheses.first(live[:, None].repeat(1, beam.width))
-    memory = memory.select(hypotheses.row.flatten())
-    state = state.select(hypotheses.row.flatten())
-    steps: list[tuple[list[int], list[int]]] = []  # words and back-pointers, (b k,) each
-    aligns: list[Tensor | None] = []
+    hope = hopeful(hypotheses, limits, beam)  # (b, k)
+    trail = Trail()
     found: list[list[Translation]] = [[] for _ in sentences]
     while len(live):
-        log_p, align, state = model.step(hypotheses.word.flatten(), state, memory)
+        rows = hope.flatten().nonzero().flatten()  # (R,)
+        words = hypotheses.word.flatten()[rows]
+        read = memory.select(live.repeat_interleave(beam.width)[rows])
+        log_p, align, state = model.step(words, state, read)  # (R, V), (R, S)
         log_p[:, FORBIDDEN[beam.unknown]] = -torch.inf
-        hypotheses = keep(expand(hypotheses, log_p), beam)
-        aligns.append(align)
-        done = finished(hypotheses, limits, beam) | (limits == len(aligns))
-        for b in done.nonzero().flatten().tolist():
-            best = (part[b, : beam.n_best].tolist() for part in hypotheses)
-            for word, row, score, _ in zip(*best, strict=True):
-                if score != -math.inf:  # there may be fewer than n_best
-                    words, rows = _trace(steps, word, row)
-                    path = {"score": score, "rows": rows, "aligns": aligns}
-                    found[live[b]].append(_translation(model, sentences[live[b]], words, **path))
-        live = live[~done]
-        limits = limits[~done]
-        hypotheses = Hypotheses(*(part[~done] for part in hypotheses))
-        rows = hypotheses.row.flatten()
-        steps.append((hypotheses.word.flatten().tolist(), rows.tolist()))
-        state = state.select(rows)
-        if done.any():  # the k rows of one sentence have the same memory: their order is no matter
-            memory = memory.select(rows)
+        trail.look(align, rows, hope.numel())
+        hypotheses = keep(expand(hypotheses, log_p, rows), beam)
+        hope = hopeful(hypotheses, limits, beam)
+        going = hope.any(dim=1) & (limits > len(trail.aligns))  # (b,)
+        for b in (~going).nonzero().flatten().tolist():
+            best = Hypotheses(*(part[b, : beam.n_best] for part in hypotheses))
+            found[live[b]] = _translations(model, sentences[live[b]], best, trail=trail)
+        live = live[going]
+        limits = limits[going]
+        hypotheses = Hypotheses(*(part[going] for part in hypotheses))
+        hope = hope[going]
+        trail.steps.append((hypotheses.word.flatten().tolist(), hypotheses.row.flatten().tolist()))
+        state = state.select(torch.searchsorted(rows, hypotheses.row[hope]))  # where in R each was
     return found
 
 
-def _trace(
-    steps: list[tuple[list[int], list[int]]], word: int, row: int
-) -> tuple[list[int], list[int]]:
-    """All words of the hypothesis that ends in ``word``, and the rows that they were read from."""
-    words = [word]
-    rows = [row]
-    for written, pointers in reversed(steps):
-        words.append(written[rows[-1]])
-        rows.append(pointers[rows[-1]])
-    return words[::-1], rows[::-1]
+def _translations(
+    model: Searchable, sentence: Words, best: Hypotheses, trail: Trail
+) -> list[Translation]:
+    """The hypotheses (n_best,) of one sentence, traced back; fewer where there are fewer."""
+    translations = []
+    for word, row, score, _ in zip(*(part.tolist() for part in best), strict=True):
+        if score != -math.inf:
+            words, rows = trail.back(word, row)
+            path = {"score": score, "rows": rows, "aligns": trail.aligns}
+            translations.append(_translation(model, sentence, words, **path))
+    return translations
 
 
 # ------------------------------------------------------------------------ what both searches share

@@ -23,9 +23,9 @@ from attnmt.metrics import alignment_error_rate, bleu, perplexity, texts
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, Recipe, best_device, fit
 from attnmt_book import runs
+from attnmt_book.corpora import CORPORA
 
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
-CORPORA = {**runs.CORPORA, "files": corpora.corpus_from_files}
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
 GRAMMAR = {"name": "grammar"}  # the default corpus
 PARTS = ("train", "valid", "test", "long", "names")

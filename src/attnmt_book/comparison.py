@@ -52,8 +52,8 @@ from typing import Literal
 
 import numpy as np
 from sacrebleu.metrics import BLEU
-from scipy import stats
 from scipy.optimize import brentq
+from scipy.special import ndtri, stdtrit  # quantiles: of the normal, of Student's t
 
 from attnmt.checks import one_of, whole
 
@@ -255,9 +255,8 @@ def by_bounds(scores: Sequence[float], lows: Sequence[float], highs: Sequence[fl
 
     How much of the sentences' luck the seeds share is not known. All of it is assumed: the widest.
     """
-    errors = (np.array(highs, dtype=float) - np.array(lows, dtype=float)) / (
-        2 * stats.norm.ppf(0.975)
-    )
+    widths = np.array(highs, dtype=float) - np.array(lows, dtype=float)
+    errors = widths / (2 * ndtri(0.975))
     return by_scores(scores, float(np.sqrt((errors**2).mean())))
 
 
@@ -347,7 +346,7 @@ class Term:
 
     def reach(self, level: float) -> float:
         """The square of half an interval, were this the only part."""
-        return float(stats.t.ppf((1 + level) / 2, self.degrees)) ** 2 * self.variance
+        return float(stdtrit(self.degrees, (1 + level) / 2)) ** 2 * self.variance
 
 
 @dataclass(frozen=True)

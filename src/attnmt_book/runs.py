@@ -19,7 +19,7 @@ import time
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,7 +31,7 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from attnmt.checks import one_of
-from attnmt.corpus import Corpus, grammar_corpus, multi30k
+from attnmt.corpus import Corpus
 from attnmt.decoding import force_align, greedy
 from attnmt.files import write_aside
 from attnmt.metrics import (
@@ -47,6 +47,7 @@ from attnmt.metrics import (
 )
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, History, Recipe, fit
+from attnmt_book.corpora import CORPORA
 
 
 @dataclass(frozen=True)
@@ -400,8 +401,6 @@ TITLES = {  # what figures and tables call the systems
     "luong-local-p": "local-p general",
     "luong-feeding": "dot + feed",
 }
-CORPORA: dict[str, Callable[..., Corpus]] = {"grammar": grammar_corpus, "multi30k": multi30k}
-
 
 @cache
 def book(folder: Path | None = None) -> dict[str, Any]:
@@ -414,8 +413,10 @@ def book(folder: Path | None = None) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def names(*tiers: str) -> list[str]:
-    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed.
+def planned(*tiers: str) -> dict[str, tuple[str, str, int]]:
+    """System, corpus and seed of each run of the book, or of some tiers, by the run's name.
+
+    Names of systems and corpora may have hyphens, so a name is looked up, not taken apart.
 
     Raises:
         ValueError: no such tier.
@@ -423,13 +424,18 @@ def names(*tiers: str) -> list[str]:
     plan = {tier["name"]: tier for tier in book()["tiers"]}
     for tier in tiers:
         one_of(plan, tier=tier)
-    return [
-        f"{system}-{tier['corpus']}-{seed}"
+    return {
+        f"{system}-{tier['corpus']}-{seed}": (system, tier["corpus"], seed)
         for name, tier in plan.items()
         if name in (tiers or plan)
         for seed in tier["seeds"]
         for system in tier["systems"]
-    ]
+    }
+
+
+def names(*tiers: str) -> list[str]:
+    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed."""
+    return list(planned(*tiers))
 
 
 @cache
@@ -451,10 +457,10 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         ValueError: the book has no such run.
     """
     one_of(names(), name=name)
-    system, corpus_name, seed = name.rsplit("-", 2)
+    system, corpus_name, seed = planned()[name]
     corpus = corpus_of(corpus_name)
     plan = book()["corpora"][corpus_name]
-    arguments = {**book()["systems"][system], "seed": int(seed)}
+    arguments = {**book()["systems"][system], "seed": seed}
     recipe = RECIPES[arguments.pop("recipe")] if "recipe" in arguments else Recipe(**plan["recipe"])
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
     checkpoint = work / f"{name}.checkpoint" if work else None
@@ -463,7 +469,7 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         model,
         corpus,
         recipe=recipe,
-        seed=int(seed),
+        seed=seed,
         samples=plan["samples"],
         curve=plan["curve"],
         checkpoint=checkpoint,

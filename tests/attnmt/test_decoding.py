@@ -381,15 +381,28 @@ def test_order_and_company_of_sentences_change_nothing(model, corpus):
         assert_same(search(model, sentences, batch_size=3), expected)
 
 
-def test_sentences_that_are_done_leave_the_batch(sharp, corpus, monkeypatch):
+def test_only_hypotheses_with_hope_are_computed(sharp, corpus, monkeypatch):
+    """At first one a sentence, then four at most, and none of a sentence that is done."""
     rows, step = [], sharp.step
     monkeypatch.setattr(
         type(sharp), "step", lambda self, y, *rest: (rows.append(len(y)), step(y, *rest))[1]
     )
     beam_search(sharp, sources(corpus), beam=4)
-    assert rows[0] == 4 * 20
-    assert rows == sorted(rows, reverse=True)
-    assert rows[-1] < rows[0] / 2
+    assert rows[0] == 20
+    assert 3 * 20 < max(rows) <= 4 * 20
+    assert rows[-1] < max(rows) / 2
+
+
+def test_what_ranks_below_the_answers_is_not_continued():
+    """One that has ended is the answer. An open one above it may go on, and one below may not."""
+    beam, limits = decoding.Beam(4, 0.0, 1, unknown=True), torch.tensor([10])
+    for word, score, expected in (
+        ([4, EOS, 5, 6], [-1.0, -2.0, -3.0, -torch.inf], [True, False, False, False]),
+        ([4, 5, 6, 7], [-1.0, -2.0, -3.0, -torch.inf], [True, True, True, False]),
+        ([EOS, EOS, 4, 5], [-1.0, -2.0, -3.0, -4.0], [False, False, False, False]),
+    ):
+        found = decoding.hopeful(hypotheses(word, score, length=[2] * 4), limits, beam)
+        assert found.tolist() == [expected]
 
 
 def test_no_unknown_words_where_they_are_forbidden(corpus):

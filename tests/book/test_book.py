@@ -18,7 +18,7 @@ from press.stamps import stale
 BOOK = chapters()
 each_chapter = pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize(
-    "path", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda path: path.stem
+    "path", sorted((ROOT / "book").glob("[!_]*.ipynb")), ids=lambda path: path.stem
 )
 
 

@@ -1,6 +1,7 @@
 """The book's pages beside the chapters: what they quote must be what the code says."""
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -171,3 +172,25 @@ def test_claims_are_read_as_they_were_written():
 def test_every_chapter_makes_claims():
     for path in sorted(BOOK.glob("0*.ipynb")):
         assert book_lists.claims(nb.reads(path.read_text(encoding="utf8"))), path.name
+
+
+# --- the truth rule
+
+
+def test_the_truth_rule_is_shown_from_the_study():
+    """Each share in the table, and the power, come from the study's file."""
+    path = ROOT / "results" / "studies" / "truth_rule.json"
+    study = json.loads(path.read_text(encoding="utf8"))
+    lines = book_lists.truth_rule(study)
+    rows = [row for row in study["coverage"]["two systems"] if row["luck"] == "all three"]
+    shown = {"all three": "rule", "all three, the interval from seeds alone": "seeds alone"}
+    for name, rule in shown.items():
+        assert " | ".join([f"| {name}", *(f"{row[rule]:.1%}" for row in rows)]) + " |" in lines
+    assert f"in {study['wrong tables']['Holm']:.0%} of all cases" in lines[-1]
+    study["coverage"]["two systems"][0]["rule"] = 0.123
+    assert "12.3%" in book_lists.truth_rule(study)[2]
+
+
+def test_the_frozen_claims_and_the_rule_have_their_pages():
+    assert "{frozen-claims}" in page("claims")
+    assert "{truth-rule}" in page("how_to")

@@ -45,12 +45,13 @@ def sentences():
     return [pair.source for pair in grammar_corpus(train=2_000, test=SENTENCES).test]
 
 
-@pytest.mark.parametrize("name", ["rnnencdec", "rnnsearch", "luong-local-p-feeding"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rnnsearch", "luong-local-p-feeding"])
 def test_500_test_sentences_in_a_browser(name, sentences, browser, repository):
     path = FOLDER / f"{name}.safetensors"
     page = browser.new_page()
     page.set_default_timeout(300_000)
-    page.goto(repository + "LICENSE")
+    page.goto(repository + "book/_live/sentences.json")
     weights = f"/{path.relative_to(ROOT).as_posix()}"
     found = page.evaluate(TRANSLATE, {"weights": weights, "sentences": sentences})
     page.close()

@@ -64,6 +64,7 @@ def compare(path: Path, sentences: list) -> None:
 # ------------------------------------------------------------------------------------- parity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHOWN)
 def test_500_test_sentences_of_each_model_that_a_page_shows(name, controlled):
     compare(WEIGHTS / f"{name}.safetensors", [pair.source for pair in controlled.test])
@@ -141,6 +142,7 @@ def pytorchs_steps(model, sentence, steps):
         (lambda corpus: luong(corpus, "general", "local-p", D=3, hidden=16, seed=5), "after"),
         (lambda corpus: luong(corpus, "concat", "local-m", D=3, feeding=True, hidden=16), "after"),
     ],
+    ids=["rnnsearch", "local-p", "local-m"],
 )
 def test_every_number_of_a_step_is_the_models_own(make, asks, controlled, stepped):
     steps, model, sentence = stepped(sharp(make, controlled))
