@@ -37,8 +37,8 @@ STORE = ROOT / "results" / "studies" / "benchmarks.json"
 CACHE = ROOT / "_build" / "benchmarks"
 WORDS = (7_859, 5_921)  # of Multi30k's vocabularies, German and English
 SIZES = {  # hidden, embedding, batch, batches timed, batches before them
-    "small": (256, 128, 64, 40, 5),
-    "large": (512, 256, 128, 10, 3),
+    "small": (256, 128, 64, 30, 4),
+    "large": (512, 256, 128, 8, 2),
 }
 TOGETHER = 64  # sentences searched side by side
 REGIMES = {"own lengths": None, "15 words": 15}
@@ -186,7 +186,7 @@ print(imported, time.process_time() - begin, resource.getrusage(resource.RUSAGE_
 """
 
 
-def start(rounds: int = 5) -> dict:
+def start(rounds: int = 3) -> dict:
     """CPU-seconds of ``import attnmt`` and to the first trained step, and the memory by then."""
     rows = []
     for _ in range(rounds):
@@ -199,7 +199,7 @@ def start(rounds: int = 5) -> dict:
 
 
 def memory(system: str, kind: str) -> float:
-    """Peak MiB of a process of its own that makes one system and takes ten steps."""
+    """Peak MiB of a process of its own that makes one system and takes four steps."""
     command = [sys.executable, "-m", "benchmarks.run", "--memory-of", system, kind]
     answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
     return float(answer.stdout.split()[-1])
@@ -211,7 +211,7 @@ def peak_of(system: str, kind: str) -> float:
     hidden, embedding, batch_size, *_ = SIZES["small"]
     made = SYSTEMS[kind][system](corpus, kind, hidden, embedding)
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
-    longest = sorted(corpus.train, key=lambda pair: -len(pair.target))[: 10 * batch_size]
+    longest = sorted(corpus.train, key=lambda pair: -len(pair.target))[: 4 * batch_size]
     for batch in batches(longest, *vocabularies, batch_size, seed=0):
         made.step(made.prepare(batch))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
