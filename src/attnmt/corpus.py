@@ -21,7 +21,7 @@ import pooch
 from attnmt.checks import one_of, whole
 from attnmt.vocab import Vocabulary, tokenise
 from attnmt_grammar import Sample, written
-from attnmt_grammar.store import draw_once
+from attnmt_grammar.store import draw_once, uncollected
 
 Link = tuple[int, int]
 Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
@@ -422,7 +422,8 @@ def grammar_corpus(
                 f"{words[-1]} words. For more, allow more lengths."
             )
     samples = draw_once([data_folder, default_folder], parts, side, seed)
-    drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
+    with uncollected():
+        drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
     source, target = direction.split("-")
     return Corpus(f"grammar-{direction}", source, target, vocabulary_size=vocabulary_size, **drawn)
 

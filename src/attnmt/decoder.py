@@ -225,6 +225,14 @@ class LSTMDecoder(Decoder):
         """Dropout, while training."""
         return dropout(x, self.dropout, self.training)
 
+    def recur(self, read: Tensor, state: LSTMState) -> tuple[Tensor, Tensor, Tensor]:
+        """One step of all layers, which read (B, m): the top layer's h_t (B, 1, n), all h and c."""
+        if self.rnn.num_layers > 1:
+            h_t, (h, c) = self.rnn(read[:, None], (state.h, state.c))
+            return h_t, h, c
+        h, c = torch.lstm_cell(read, (state.h[0], state.c[0]), *self.rnn.all_weights[0])
+        return h[:, None], h[None], c[None]
+
     def readout(self, features: Tensor) -> Tensor:
         """``W_s h~_t``: (..., n) to (..., V)."""
         return self.W_s(self.drop(features))
@@ -250,7 +258,7 @@ class SutskeverDecoder(LSTMDecoder):
 
     def step(self, Ey: Tensor, state: LSTMState, memory: Memory) -> tuple[Tensor, None, LSTMState]:
         """Recur: features (B, n) are the top layer's state; there is no align."""
-        h_t, (h, c) = self.rnn(self.drop(Ey)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
+        h_t, h, c = self.recur(self.drop(Ey), state)  # h_t: (B, 1, n)
         return h_t.squeeze(1), None, LSTMState(h, c, None, state.time + 1)
 
     def forward(
@@ -307,7 +315,7 @@ class LuongDecoder(LSTMDecoder):
     ) -> tuple[Tensor, Tensor, LSTMState]:
         """Recur, then :meth:`attend`: features h~_t (B, n), align (B, S), the new state."""
         read = torch.cat([Ey, state.h_tilde], dim=-1) if self.feeding else Ey
-        h_t, (h, c) = self.rnn(self.drop(read)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
+        h_t, h, c = self.recur(self.drop(read), state)  # h_t: (B, 1, n)
         h_tilde, align = (each.squeeze(1) for each in self.attend(h_t, memory, state.time))
         fed = h_tilde if self.feeding else None
         return h_tilde, align, LSTMState(h, c, fed, state.time + 1)

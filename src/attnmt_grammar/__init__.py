@@ -31,7 +31,6 @@ conjunction, pronoun or *to* that opens the clause.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections import Counter, defaultdict, namedtuple
 from functools import cache
@@ -839,7 +838,9 @@ def linked(german: list[Token], english: list[Token]) -> Sample:
 
 def written(words: tuple[str, ...]) -> str:
     """Words as a sentence is written: a capital first, no space before a mark or an 's."""
-    text = re.sub(r" ([,.;?!]|'s)", r"\1", " ".join(words))
+    text = " ".join(words)
+    for closer in (",", ".", ";", "?", "!", "'s"):
+        text = text.replace(f" {closer}", closer)
     return text[0].upper() + text[1:]
 
 

@@ -10,11 +10,12 @@ links as 256 times the German index plus the English one.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import compress, islice
 from pathlib import Path
@@ -45,6 +46,19 @@ def draw(parts: dict[str, tuple[int, range]], side: int, seed: int) -> Parts:
     return drawn
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Do not look for cycles of garbage: millions of small objects are made here, and no cycle."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+@uncollected()
 def draw_once(folders: list[Callable[[], Path]], *arguments) -> Parts:
     """What :func:`draw` returns for these arguments, kept on disk if it is worth it.
 

@@ -257,6 +257,14 @@ def test_within_a_table_the_intervals_decide_as_holm_does(apart):
         assert 0.95 <= one.level <= 1 - 0.05 / len(table)
 
 
+def test_after_the_first_that_is_not_sure_none_is():
+    """Of p = 0.03 and 0.04 neither is found: 0.03 is not below 0.025, and there it stops."""
+    table = [narrow(stats.norm.isf(p / 2), stats.norm.isf(0.025)) for p in (0.04, 0.03)]
+    assert [one.p_value for one in table] == pytest.approx([0.04, 0.03])
+    assert [one.verdict for one in decide(table)] == ["undecided"] * 2
+    assert [one.level for one in decide(table)] == [0.975] * 2
+
+
 def test_a_longer_table_asks_for_more():
     weak = narrow(1.1, 1.0)
     assert decide([weak])[0].verdict == "agrees"
