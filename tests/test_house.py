@@ -17,7 +17,7 @@ from press.tree import copy_tree
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "src" / "attnmt"
 GRAMMAR = ROOT / "src" / "attnmt_grammar"
-ROOMS = ("src/attnmt_book", "studies", "press")
+ROOMS = ("src/attnmt_book", "studies", "press", "benchmarks")
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 each_module = pytest.mark.parametrize(
     "path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix()
