@@ -35,7 +35,10 @@ def draw(path: Path = COVER) -> Path:
     """Draw the heat map; the same bytes each time with the same version of Matplotlib."""
     shown = sample()
     # letters as outlines: the figure looks the same whatever fonts a reader has
-    with plt.rc_context({"svg.hashsalt": "attnmt", "svg.fonttype": "path", "font.size": 12}):
+    outlines = {"svg.hashsalt": "attnmt", "svg.fonttype": "path", "font.size": 12}
+    with plt.rc_context():
+        plots.theme()
+        plt.rcParams.update(outlines)
         figure, ax = plt.subplots(figsize=(5.8, 4.5), layout="constrained")
         plots.alignment(shown.source, shown.words, shown.alignment, ax=ax)
         ax.set(xlabel="the German sentence", ylabel="its translation, as it is written")

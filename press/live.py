@@ -59,7 +59,7 @@ class Block:
 
     @property
     def mode(self) -> str:
-        """"step", "pair" or "single"."""
+        """ "step", "pair" or "single"."""
         if self.frames:
             return "step"
         return "pair" if len(self.models) == 2 else "single"
@@ -117,8 +117,9 @@ def blocks(text: str) -> Iterator[Block]:
         yield block(found[1], dict(OPTION.findall(found[2])))
 
 
-def book_blocks(root: Path = ROOT) -> Iterator[Block]:
-    """Every live block of the pages that `_toc.yml` lists."""
+def pages(root: Path = ROOT) -> dict[str, list[Block]]:
+    """The live blocks of each page that `_toc.yml` lists, by its name."""
+    found = {}
     for name in (name for _, names in listed(root) for name in names):
         notebook = root / f"{name}.ipynb"
         if notebook.is_file():
@@ -126,8 +127,21 @@ def book_blocks(root: Path = ROOT) -> Iterator[Block]:
             texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
         else:
             texts = [(root / f"{name}.md").read_text(encoding="utf8")]
-        for text in texts:
-            yield from blocks(f"{text}\n")
+        found[name] = [shown for text in texts for shown in blocks(f"{text}\n")]
+    return found
+
+
+def book_blocks(root: Path = ROOT) -> list[Block]:
+    """Every live block of the book, once."""
+    return list(dict.fromkeys(shown for of_page in pages(root).values() for shown in of_page))
+
+
+def page_bytes(of_page: Iterable[Block]) -> int:
+    """What a page fetches if its reader touches everything."""
+    models = {name for shown in of_page for name in shown.models}
+    files = [weights.FOLDER / f"{name}.safetensors" for name in models]
+    files += [SOURCE / name for name in MODULES]
+    return sum(file.stat().st_size for file in files)
 
 
 # ---------------------------------------------------------------------------------------- its HTML

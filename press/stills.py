@@ -69,7 +69,7 @@ def draw(page: Page, shown: live.Block) -> str:
 
 
 def main() -> int:
-    wanted = list(dict.fromkeys(live.book_blocks()))
+    wanted = live.book_blocks()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         site = Path(folder)
         live.copy_files(site, {name for shown in wanted for name in shown.models})

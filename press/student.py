@@ -23,7 +23,16 @@ from press.outputs import write
 from press.stamps import TO_WRITE, code_hash, package_hash, stale
 from press.tree import copy_tree, untracked
 
-LEFT_OUT = ("tests", "press/student.py", "press/grade.py", "book/for_lecturers.md")
+LEFT_OUT = (
+    "tests",
+    "press/student.py",
+    "press/grade.py",
+    "book/for_lecturers.md",
+    "book/_template.ipynb",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    ".pre-commit-config.yaml",
+)
 
 PAGES = {
     "README.md": """\

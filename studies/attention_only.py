@@ -17,11 +17,13 @@ from typing import Any
 import nbformat
 
 from attnmt import fit
-from attnmt_book.runs import CORPORA, RUN, record, undertrained_plan
-from studies.study import ROOT, STUDIES, open_store, save_store, versions
+from attnmt_book.corpora import CORPORA
+from attnmt_book.runs import RUN, record, undertrained_plan
+from studies.study import ROOT, head_of, open_store, save_store, store_of
 
 CHAPTER = ROOT / "book" / "09_lookup.ipynb"
-STORE = STUDIES / "attention_only.json"
+STORE = store_of(__file__)
+NAMES = ("grammar", "multi30k")  # of the corpora
 RATES = (2e-3, 4e-3)  # on the controlled corpus, seed 0
 
 
@@ -49,12 +51,11 @@ class Study:
 
     def __init__(self, sources: list[str]):
         self.of_chapter = execute(sources)
-        self.corpora = {name: corpus() for name, corpus in CORPORA.items()}
+        self.corpora = {name: CORPORA[name]() for name in NAMES}
         head = {
-            "command": "make study NAME=attention_only",
+            **head_of(__file__),
             "code": code_hash(sources),
             "corpora": {name: corpus.fingerprint for name, corpus in self.corpora.items()},
-            "versions": versions(),
             "runs": {name: {} for name in self.corpora},
             "rates": {},
         }
@@ -107,7 +108,3 @@ def main() -> None:
         study.try_rate(rate)
     for seed in undertrained_plan()["seeds"]:
         study.train("multi30k", seed)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,16 +11,15 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-import torch
-
 from attnmt import Ensemble, beam_search, bleu, force_align, greedy, replace_unknown
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation, read_dictionary
 from attnmt.metrics import paired_bootstrap, texts
-from attnmt_book.runs import CORPORA
-from studies.study import STUDIES, open_store, recorded, save_store, versions
+from attnmt_book.corpora import CORPORA
+from studies.study import head_of, open_store, recorded, save_store, store_of
 
-STORE = STUDIES / "decoding.json"
+STORE = store_of(__file__)
+NAMES = ("grammar", "multi30k")  # of the corpora
 SEEDS = (0, 1, 2)
 SYSTEMS = ("rnnsearch", "luong-bidirectional")
 BEAMS = (1, 2, 5, 10, 25)
@@ -191,12 +190,10 @@ def normalised(system: str, name: str) -> dict:
 
 def main() -> None:
     """Fill the store, one system and corpus after the other."""
-    torch.set_num_threads(1)
     head = {
-        "command": "make study NAME=decoding",
-        "corpora": {name: make().fingerprint for name, make in CORPORA.items()},
+        **head_of(__file__),
+        "corpora": {name: CORPORA[name]().fingerprint for name in NAMES},
         "seeds": SEEDS,
-        "versions": versions(),
     }
     store = open_store(STORE, head)
 
@@ -206,7 +203,7 @@ def main() -> None:
             print(key, flush=True)
             save_store(STORE, store)
 
-    for name in CORPORA:
+    for name in NAMES:
         for system in SYSTEMS:
             keep(f"{system}-{name}", study, system, name)
             keep(f"{system}-{name}, <unk> as one word", as_one_token, system, name)
@@ -215,7 +212,3 @@ def main() -> None:
     for beam in WIDTHS:
         for penalty in (0.0, 1.0):
             keep(f"width {beam}, penalty {penalty}, multi30k", wide, "multi30k", penalty, beam)
-
-
-if __name__ == "__main__":
-    main()

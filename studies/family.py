@@ -45,7 +45,7 @@ from attnmt import (
     replace_unknown,
 )
 from attnmt.batches import make_batch
-from attnmt.corpus import Corpus, Pair
+from attnmt.corpus import Corpus, Link, Pair
 from attnmt.metrics import (
     alignment_error_by_class,
     bleu_by_length,
@@ -55,10 +55,13 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import CONSTRUCTORS, evaluating
-from attnmt_book.runs import CORPORA, undertrained_names, undertrained_plan
-from studies.study import STUDIES, open_store, recorded, save_store, versions
+from attnmt_book.corpora import CORPORA
+from attnmt_book.links import best_possible, diagonal, jump, weights_on
+from attnmt_book.runs import undertrained_names, undertrained_plan
+from studies.study import head_of, open_store, recorded, save_store, store_of, versions
 
-STORE = STUDIES / "family.json"
+STORE = store_of(__file__)
+NAMES = ("grammar", "multi30k")  # of the corpora
 SEEDS = tuple(undertrained_plan()["seeds"])
 WITHOUT = ("rnnencdec", "sutskever", "sutskever-forward")  # they do not attend
 
@@ -201,25 +204,10 @@ def gold_shape() -> dict:
     return {"not_back": not_back([pair.sure for pair in corpus_of("grammar").test])}
 
 
-def diagonal() -> dict:
-    """Links that walk along both sentences at constant speed."""
+def yardstick(way: Callable[[Pair], set[Link]]) -> dict:
+    """Alignment errors of a way to link words that needs no model."""
     pairs = corpus_of("grammar").test
-    links = []
-    for pair in pairs:
-        ratio = len(pair.source) / len(pair.target)
-        words = range(len(pair.target))
-        links.append({(int((t + 0.5) * ratio), t) for t in words})
-    return errors(links, pairs)
-
-
-def best_possible() -> dict:
-    """The least error that one link for each target word can have: a sure one if there is one."""
-    pairs = corpus_of("grammar").test
-    links = []
-    for pair in pairs:
-        chosen = {t: s for part in (pair.possible, pair.sure) for s, t in sorted(part)}
-        links.append({(s, t) for t, s in chosen.items()})
-    return errors(links, pairs)
+    return errors([way(pair) for pair in pairs], pairs)
 
 
 def ibm_model_1() -> dict:
@@ -323,19 +311,11 @@ def looks() -> dict:
 
     It is the pair of at most 14 source words with a sure link farthest off the diagonal.
     """
-
-    def jump(pair: Pair) -> float:
-        ratio = len(pair.source) / len(pair.target)
-        return max(abs(s - t * ratio) for s, t in pair.sure)
-
     pair = max((p for p in corpus_of("grammar").test if len(p.source) <= 14), key=jump)
     weights = {}
     for system in LOOKS:
         model = recorded(f"{system}-grammar-0")
-        batch = make_batch([pair], model.source_vocabulary, model.target_vocabulary)
-        with evaluating(model):
-            _, align = model(batch)  # (1, T, S), </s> in the last of T
-        weights[system] = align[0, : len(pair.target)].double().numpy().round(3).tolist()
+        weights[system] = weights_on(model, pair).double().numpy().round(3).tolist()
     of_pair = {"source": pair.source, "target": pair.target, "sure": sorted(pair.sure)}
     return of_pair | {"weights": weights}
 
@@ -369,8 +349,8 @@ def plan() -> list[tuple]:
     """All that is to be computed: part, key, function, arguments; what is quick comes first."""
     of_grammar = [name for name in undertrained_names() if "-grammar-" in name]
     todo: list[tuple] = [
-        ("yardsticks", "diagonal", diagonal),
-        ("yardsticks", "best possible", best_possible),
+        ("yardsticks", "diagonal", yardstick, diagonal),
+        ("yardsticks", "best possible", yardstick, best_possible),
         ("yardsticks", "IBM Model 1", ibm_model_1),
         ("shape", "gold", gold_shape),
     ]
@@ -379,7 +359,7 @@ def plan() -> list[tuple]:
             todo.append(("alignment", name, alignment, name))
             todo.append(("shape", name, shape, name))
     todo += [("looks", "one test pair", looks), ("samples", "our own", samples)]
-    for system, corpus, seed in product(TRAINED, CORPORA, SEEDS):
+    for system, corpus, seed in product(TRAINED, NAMES, SEEDS):
         name = f"{system}-{corpus}-{seed}"
         todo.append(
             ("known words", name, lambda n=name, c=corpus: known_words(recorded(n), corpus_of(c)))
@@ -387,7 +367,7 @@ def plan() -> list[tuple]:
     for name in of_grammar:
         todo.append(("negations", name, negations, name))
     todo += [("one word", name, one_word, name) for name in undertrained_names()]
-    for corpus, seed, (first, second) in product(CORPORA, SEEDS, RANKED):
+    for corpus, seed, (first, second) in product(NAMES, SEEDS, RANKED):
         baseline = f"{first}-{corpus}-{seed}"
         system = f"{second}-{corpus}-{seed}"
         if {baseline, system} <= set(undertrained_names()):
@@ -399,10 +379,9 @@ def plan() -> list[tuple]:
 
 def main() -> None:
     """Fill the store."""
-    torch.set_num_threads(1)
     head = {
-        "command": "make study NAME=family",
-        "corpora": {name: corpus_of(name).fingerprint for name in CORPORA},
+        **head_of(__file__),
+        "corpora": {name: corpus_of(name).fingerprint for name in NAMES},
         "short": SHORT,
         "versions": versions() | {"sacrebleu": version("sacrebleu")},
         "parts": {},
@@ -418,7 +397,3 @@ def main() -> None:
 
     for task in plan():
         fill(*task)
-
-
-if __name__ == "__main__":
-    main()

@@ -33,15 +33,14 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-import torch
-
 from attnmt import Recipe, Translator, force_align, greedy, luong
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation
-from attnmt_book.runs import CORPORA, record, undertrained_plan
-from studies.study import STUDIES, open_store, recorded, save_store, versions
+from attnmt_book.corpora import CORPORA
+from attnmt_book.runs import record, undertrained_plan
+from studies.study import head_of, open_store, recorded, save_store, store_of
 
-STORE = STUDIES / "feeding.json"
+STORE = store_of(__file__)
 SEEDS = (0, 1, 2)
 COUNTED = {
     "grammar": ("luong-dot", "luong-feeding", "luong-bidirectional", "rnnsearch"),
@@ -164,13 +163,11 @@ def train(corpus: Corpus, system: str, seed: int) -> dict:
 
 def main() -> None:
     """Fill the store."""
-    torch.set_num_threads(1)
     corpora = {name: CORPORA[name]() for name in COUNTED}
     head = {
-        "command": "make study NAME=feeding",
+        **head_of(__file__),
         "corpora": {name: corpus.fingerprint for name, corpus in corpora.items()},
         "content": sorted(CONTENT),
-        "versions": versions(),
         "counts": {},
         "references": {},
         "trained": {},
@@ -194,7 +191,3 @@ def main() -> None:
                 runs.append(train(corpora["grammar"], system, seed))
                 save_store(STORE, store)
                 print(system, seed, runs[-1]["bleu"], flush=True)
-
-
-if __name__ == "__main__":
-    main()

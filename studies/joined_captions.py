@@ -9,14 +9,12 @@ again: what is stored is not measured again. Usage: make study NAME=joined_capti
 
 from collections.abc import Sequence
 
-import torch
-
 from attnmt import Translator, bleu, greedy, multi30k
 from attnmt.corpus import Pair
 from attnmt.metrics import Bleu, texts
-from studies.study import STUDIES, open_store, recorded, save_store, versions
+from studies.study import head_of, open_store, recorded, save_store, store_of
 
-STORE = STUDIES / "joined_captions.json"
+STORE = store_of(__file__)
 SEEDS = (0, 1, 2)
 SYSTEMS = ("rnnencdec", "sutskever", "sutskever-forward", "rnnsearch", "luong-bidirectional")
 NUMBERS = (1, 2, 3)  # captions to a sentence
@@ -65,7 +63,6 @@ def measure(model: Translator, pairs: Sequence[Pair]) -> dict:
 
 def main() -> None:
     """Fill the store."""
-    torch.set_num_threads(1)
     corpus = multi30k()
     pairs = [pair for pair in corpus.test if pair.source[-1] == "." == pair.target[-1]]
     sources = [pair.source for pair in pairs]
@@ -74,7 +71,7 @@ def main() -> None:
     lengths = [len(pair.source) for pair in corpus.train]
     means = {key: sum(some) / len(some) for key, some in words.items()}
     head = {
-        "command": "make study NAME=joined_captions",
+        **head_of(__file__),
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "pairs": len(pairs),
         "sentences": {key: len(some) for key, some in words.items()},
@@ -83,7 +80,6 @@ def main() -> None:
         "as_long_in_training": {
             key: sum(length >= mean for length in lengths) for key, mean in means.items()
         },
-        "versions": versions(),
         "systems": {},
     }
     store = open_store(STORE, head, "systems")
@@ -97,7 +93,3 @@ def main() -> None:
             save_store(STORE, store)
             at_once = [runs[-1]["joined"][str(n)]["at once"]["bleu"] for n in NUMBERS]
             print(system, seed, [round(score, 1) for score in at_once], flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -19,9 +19,9 @@ import torch
 
 from attnmt import Attention, Concat, General, Global, Predictive
 from attnmt.encoder import Memory
-from studies.study import STUDIES, save_store, versions
+from studies.study import head_of, save_store, store_of
 
-STORE = STUDIES / "local_cost.json"
+STORE = store_of(__file__)
 LENGTHS = (25, 50, 100, 200, 400, 1_000, 2_000, 4_000)
 KINDS = ("global", "local, masked", "local, window only")
 USES = ("one step, 64 sentences", "whole sentence, with gradient")
@@ -42,9 +42,8 @@ def measure(score: str, use: str, kind: str, length: int) -> dict:
     def case(length: int) -> Callable[[], None]:
         """One call of attention, as a function of no arguments."""
         sentences, queries = (64, 1) if step else (1, length)
-        lengths = torch.full((sentences,), length)
         mask = torch.ones(sentences, length, dtype=torch.bool)
-        memory = attention.prepare(Memory(torch.randn(sentences, length, 128), mask, lengths))
+        memory = attention.prepare(Memory(torch.randn(sentences, length, 128), mask))
         memory = replace(memory, keys=memory.keys.detach())
         query = torch.randn(sentences, queries, 128, requires_grad=not step)
 
@@ -84,19 +83,14 @@ def main() -> None:
         cases[tuple(case)] = {name: min(known[name], figures[name]) for name in figures}
         print(*case, figures, flush=True)
     store = {
-        "command": "make study NAME=local_cost",
+        **head_of(__file__),
         "units": 128,
         "D": D,
         "threads": 1,
         "rounds": ROUNDS,
-        "versions": versions(),
         "cases": [
             {"score": score, "use": use, "kind": kind, "length": length, **figures}
             for (score, use, length, kind), figures in cases.items()
         ],
     }
     save_store(STORE, store)
-
-
-if __name__ == "__main__":
-    main()

@@ -19,9 +19,9 @@ from attnmt import alignment_error_rate, force_align, grammar_corpus, luong, per
 from attnmt.batches import Batch, batches
 from attnmt.corpus import Corpus
 from attnmt.model import Translator, seeded
-from studies.study import STUDIES, open_store, save_store, versions
+from studies.study import head_of, open_store, save_store, store_of
 
-STORE = STUDIES / "lock_on.json"
+STORE = store_of(__file__)
 SEEDS = (0, 1)
 EVERY = 25  # updates between two measurements
 MOST = 1_500  # updates at most
@@ -116,15 +116,13 @@ def watch(
 
 def main() -> None:
     """Fill the store."""
-    torch.set_num_threads(1)
     corpus = grammar_corpus()
     head = {
-        "command": "make study NAME=lock_on",
+        **head_of(__file__),
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "columns": ["update", "alignment error", "perplexity"],
         "locked_below": LOCKED,
         "most_updates": MOST,
-        "versions": versions(),
         "choices": {},
     }
     store = open_store(STORE, head, "choices")
@@ -136,7 +134,3 @@ def main() -> None:
             runs.append(watch(corpus, seed, **changes))
             save_store(STORE, store)
             print(choice, seed, "locked on at", runs[-1]["locked_on"], flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -12,17 +12,15 @@ is stored is not trained again. Usage: make study NAME=recipes
 import time
 from dataclasses import asdict
 
-import torch
-
 from attnmt import alignment_error_rate, bleu, fit, force_align, grammar_corpus, greedy
 from attnmt.corpus import Corpus
 from attnmt.metrics import perplexity, texts
 from attnmt.model import CONSTRUCTORS
 from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, History, Recipe
 from attnmt_book.runs import load_run
-from studies.study import STUDIES, open_store, save_store, versions
+from studies.study import head_of, open_store, save_store, store_of
 
-STORE = STUDIES / "recipes.json"
+STORE = store_of(__file__)
 SEEDS = (0, 1)
 DEAR = 280  # CPU-seconds of training: a system whose first seed takes more gets no second one
 
@@ -127,17 +125,15 @@ def add_run(system: dict, name: str, corpus: Corpus, seed: int) -> None:
 
 def main() -> None:
     """Fill the store."""
-    torch.set_num_threads(1)
     corpus = grammar_corpus()
     systems = systems_of(corpus)
     store = {
-        "command": "make study NAME=recipes",
+        **head_of(__file__),
         "corpus": {
             "name": corpus.name,
             "train": len(corpus.train),
             "fingerprint": corpus.fingerprint,
         },
-        "versions": versions(),
         "seeds": SEEDS,
         "one_seed_above_cpu_seconds": DEAR,
         "systems": systems,
@@ -151,7 +147,3 @@ def main() -> None:
         for name in SYSTEMS:
             add_run(systems[name], name, corpus, seed=seed)
             save_store(STORE, store)
-
-
-if __name__ == "__main__":
-    main()

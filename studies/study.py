@@ -1,12 +1,17 @@
-"""What the studies of this folder share: a store that is filled step by step; the recorded models.
+"""What the studies of this folder share: how they are started, their store, the recorded models.
 
-A study's results are one JSON file in ``results/studies/``. It is written anew after every step, so
-that a study can be stopped and started again: what is stored is not done a second time.
+A study is a module with a function ``main()``. ``make study NAME=windows`` calls that of
+``studies/windows.py``, on one thread, and it fills ``results/studies/windows.json``. The file is
+written anew after every step, so that a study can be stopped and started again: what is stored is
+not done a second time.
 """
 
 import json
 import platform
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -17,6 +22,35 @@ from attnmt_book.runs import make
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ROOT / "results" / "studies"
 MODELS = ROOT / "_build" / "models"
+
+
+def studies() -> list[str]:
+    """The names of all studies."""
+    files = Path(__file__).parent.glob("*.py")
+    shared = ("__init__", "__main__", Path(__file__).stem)
+    return sorted(file.stem for file in files if file.stem not in shared)
+
+
+def start(names: Sequence[str]) -> None:
+    """Make the study of that name, on one thread.
+
+    Raises:
+        SystemExit: there is none, or none or several were named.
+    """
+    if len(names) != 1 or names[0] not in studies():
+        raise SystemExit(f"Which study? There are: {', '.join(studies())}")
+    torch.set_num_threads(1)
+    import_module(f"studies.{names[0]}").main()
+
+
+def store_of(file: str) -> Path:
+    """Where a study's results go: the JSON file that has its name. ``file`` is its ``__file__``."""
+    return STUDIES / f"{Path(file).stem}.json"
+
+
+def head_of(file: str) -> dict[str, Any]:
+    """How a store begins: with the command that makes it again, and the versions."""
+    return {"command": f"make study NAME={Path(file).stem}", "versions": versions()}
 
 
 def versions() -> dict[str, str]:

@@ -4,10 +4,12 @@ The truth is known here: both systems are equally good, or one is better by a ga
 system's score on a sentence is the sum of three kinds of luck, each normal: that of the seed, that
 of the sentence (the same for all seeds of a system), and that of both together (this seed on this
 sentence). What each adds to the standard deviation of a *score* is 0, 0.5 or 1 in the grid, for a
-score that is a mean over sentences. One more row of the grid is BLEU, from counts of n-grams.
+score that is a mean over sentences. More rows have two systems that are not alike, and BLEU, from
+counts of n-grams.
 
 The store has, for 3, 5 and 8 seeds of each system, how often the 95% interval covers the truth: by
-the rule; with the interaction counted twice; by seeds alone (Welch); by sentences alone. It has the
+the rule; with the interaction counted twice; with one number of degrees of freedom for all parts;
+by seeds alone (Welch); by sentences alone; and the same for one system beside a number. It has the
 power at a gap of four standard deviations of seeds, and how often a table of ten comparisons
 without any difference claims one, with Holm's correction and without.
 Usage: make study NAME=truth_rule
@@ -16,6 +18,8 @@ Usage: make study NAME=truth_rule
 import math
 import platform
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from itertools import product
 
@@ -26,14 +30,16 @@ from attnmt_book.comparison import (
     Comparison,
     Metric,
     System,
+    Term,
     by_scores,
     by_sentences,
     compare,
+    constant,
     decide,
 )
-from studies.study import STUDIES, save_store
+from studies.study import head_of, save_store, store_of
 
-STORE = STUDIES / "truth_rule.json"
+STORE = store_of(__file__)
 SEEDS = (3, 5, 8)
 GRID = {  # standard deviation of a score from: seeds, sentences, both together
     "seeds only": (1.0, 0.0, 0.0),
@@ -46,10 +52,16 @@ GRID = {  # standard deviation of a score from: seeds, sentences, both together
     "all three, few sentences' luck": (1.0, 0.5, 0.5),
     "all three, most of it together": (0.5, 0.5, 1.0),
 }
+UNLIKE = {  # seeds of both systems, and their deviations
+    "one system's seeds scatter four times as much": ((5, 5), (2.0, 1.0, 0.5), (0.5, 1.0, 0.5)),
+    "eight seeds against three": ((8, 3), (1.0, 1.0, 0.5), (1.0, 1.0, 0.5)),
+    "eight steady seeds against three wild ones": ((8, 3), (0.5, 0.5, 0.5), (2.0, 0.5, 0.5)),
+}
 SENTENCES = 200
 RESAMPLES = 200
-REPETITIONS = 10_000
+REPETITIONS = 3_000
 BLEU_REPETITIONS = 1_000
+FIRST = 200
 GAP = 4.0  # standard deviations of seeds
 TABLE = 10  # comparisons
 
@@ -82,25 +94,47 @@ def translated(rng: np.random.Generator, seeds: int, lengths: np.ndarray) -> Sys
     return by_sentences(statistics, BLEU_SCORE, RESAMPLES)
 
 
-def covered(first: System, second: System) -> dict[str, bool]:
+def covered(first: System, second: System, level: float) -> dict[str, bool]:
     """Whether each interval covers the true difference, which is 0."""
     rule = compare(first, second)
-    together = first.interaction + second.interaction
-    sentences = float((first.own - second.own).var(ddof=1))
-    twice = math.sqrt(rule.standard_error**2 + together)
+    total = rule.seeds.variance + rule.sentences.variance
+    twice = rule.sentences.variance + first.interaction + second.interaction
     intervals = {
         "rule": rule,
-        "counted twice": Comparison(rule.difference, twice, rule.degrees, ""),
-        "seeds alone": compare(by_scores(first.scores), by_scores(second.scores)),
-        "sentences alone": Comparison(rule.difference, math.sqrt(sentences), math.inf, ""),
+        "counted twice": replace(rule, sentences=replace(rule.sentences, variance=twice)),
+        "one number of degrees": replace(
+            rule, seeds=Term(total, satterthwaite(first, second, rule)), sentences=Term(0.0)
+        ),
+        "seeds alone": replace(rule, sentences=Term(0.0)),
+        "sentences alone": replace(
+            rule, seeds=Term(0.0), sentences=Term(float(np.var(first.own - second.own, ddof=1)))
+        ),
     }
-    return {name: one.p_value > 0.05 for name, one in intervals.items()}
+    bounds = {name: one.interval(level) for name, one in intervals.items()}
+    return {name: low <= 0 <= high for name, (low, high) in bounds.items()}
 
 
-def coverage(draw: Callable[[], System], repetitions: int) -> dict[str, float]:
-    """How often each interval covers the truth, over pairs of made-up systems."""
-    found = [covered(draw(), draw()) for _ in range(repetitions)]
-    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+def satterthwaite(first: System, second: System, rule: Comparison) -> float:
+    """One number of degrees of freedom, from the seeds of both systems and the sentences."""
+    terms = [(s.seed_variance, len(s.scores) - 1) for s in (first, second) if not s.fixed]
+    terms.append((rule.sentences.variance, rule.sentences.degrees))
+    total = sum(variance for variance, _ in terms)
+    return total**2 / sum(variance**2 / degrees for variance, degrees in terms)
+
+
+def coverage(
+    first: Callable[[], System],
+    second: Callable[[], System],
+    repetitions: int,
+    level: float = 0.95,
+) -> dict[str, float]:
+    """How often each interval covers the truth, over pairs of made-up systems.
+
+    "first" counts how many of the first pairs the rule covers: a test draws them again.
+    """
+    found = [covered(first(), second(), level) for _ in range(repetitions)]
+    shares = {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+    return shares | {"first": sum(one["rule"] for one in found[:FIRST])}
 
 
 def power(rng: np.random.Generator, seeds: int, repetitions: int) -> dict[str, float]:
@@ -134,9 +168,30 @@ def grid(repetitions: int, seeds: Sequence[int] = SEEDS) -> list[dict]:
     """The coverage in every cell of the grid. Each cell has a generator of its own."""
     rows = []
     for (number, (name, deviations)), m in product(enumerate(GRID.items()), seeds):
-        rng = np.random.default_rng([number, m])
-        found = coverage(lambda m=m, d=deviations, rng=rng: made_up(rng, m, d), repetitions)
+        draw = partial(made_up, np.random.default_rng([number, m]), m, deviations)
+        found = coverage(draw, draw, repetitions)
         rows.append({"luck": name, "deviations": list(deviations), "seeds": m, **found})
+    return rows
+
+
+def alone(repetitions: int, seeds: Sequence[int] = SEEDS, level: float = 0.95) -> list[dict]:
+    """The coverage for one system beside a number: its share kept, or two searches, paired."""
+    rows = []
+    for (number, (name, deviations)), m in product(enumerate(GRID.items()), seeds):
+        draw = partial(made_up, np.random.default_rng([20 + number, m]), m, deviations)
+        found = coverage(draw, partial(constant, 0.0), repetitions, level)
+        rows.append({"luck": name, "deviations": list(deviations), "seeds": m, **found})
+    return rows
+
+
+def unlike(repetitions: int) -> list[dict]:
+    """The coverage for two systems that differ in their scatter, or in the number of seeds."""
+    rows = []
+    for number, (name, (seeds, *deviations)) in enumerate(UNLIKE.items()):
+        rng = np.random.default_rng([50, number])
+        draws = [partial(made_up, rng, m, d) for m, d in zip(seeds, deviations, strict=True)]
+        found = coverage(*draws, repetitions)
+        rows.append({"luck": name, "deviations": deviations, "seeds": list(seeds), **found})
     return rows
 
 
@@ -145,32 +200,30 @@ def bleu_rows(repetitions: int, seeds: Sequence[int] = SEEDS) -> list[dict]:
     rows = []
     for m in seeds:
         rng = np.random.default_rng([99, m])
-        lengths = rng.integers(5, 41, size=SENTENCES)
-        found = coverage(lambda m=m, n=lengths, rng=rng: translated(rng, m, n), repetitions)
-        rows.append({"luck": "BLEU", "seeds": m, **found})
+        draw = partial(translated, rng, m, rng.integers(5, 41, size=SENTENCES))
+        rows.append({"luck": "BLEU", "seeds": m, **coverage(draw, draw, repetitions)})
     return rows
 
 
 def main() -> None:
     """Simulate, and store the tables."""
-    rows = grid(REPETITIONS) + bleu_rows(BLEU_REPETITIONS)
-    for row in rows:
-        print(row, flush=True)
+    tables = {
+        "two systems": grid(REPETITIONS),
+        "one system": alone(REPETITIONS),
+        "one system, three seeds, at 99%": alone(REPETITIONS, (3,), 0.99),
+        "unlike systems": unlike(REPETITIONS),
+        "BLEU": bleu_rows(BLEU_REPETITIONS),
+    }
     rng = np.random.default_rng(0)
     store = {
-        "command": "make study NAME=truth_rule",
+        **head_of(__file__),
         "sentences": SENTENCES,
         "resamples": RESAMPLES,
         "repetitions": {"grid": REPETITIONS, "BLEU": BLEU_REPETITIONS, "tables": 2_000},
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("numpy", "scipy", "sacrebleu")},
-        "coverage": rows,
+        "coverage": tables,
         "power": [{"seeds": m, **power(rng, m, REPETITIONS)} for m in (2, *SEEDS)],
         "wrong tables": wrong_tables(rng, 2_000),
     }
-    print(store["power"], store["wrong tables"])
     save_store(STORE, store)
-
-
-if __name__ == "__main__":
-    main()

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 
-import torch
-
 from attnmt import (
     alignment_error_rate,
     bleu,
@@ -30,9 +28,9 @@ from attnmt.metrics import alignment_error_by_class, texts
 from attnmt.model import Translator, evaluating
 from attnmt.training import Recipe
 from attnmt_book.runs import load_run, undertrained_plan
-from studies.study import STUDIES, open_store, recorded, save_store, versions
+from studies.study import head_of, open_store, recorded, save_store, store_of
 
-STORE = STUDIES / "windows.json"
+STORE = store_of(__file__)
 WIDTHS = (1, 3, 5, 20)  # D = 10 is in the recorded runs
 SEEDS = (0, 1)
 RECORDED = {"global": "luong-general", "local-m": "luong-local-m", "local-p": "luong-local-p"}
@@ -109,14 +107,12 @@ def saved(name: str) -> tuple[Translator, float]:
 
 def main() -> None:
     """Fill the store."""
-    torch.set_num_threads(1)
     corpus = grammar_corpus()
     recipe = Recipe(**undertrained_plan()["corpora"]["grammar"]["recipe"])
     head = {
-        "command": "make study NAME=windows",
+        **head_of(__file__),
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "recorded_runs": list(RECORDED.values()),
-        "versions": versions(),
         "cases": [],
     }
     store = open_store(STORE, head, "cases")
@@ -140,7 +136,3 @@ def main() -> None:
         add(window, D, seed, make_model=partial(saved, f"{system}-grammar-{seed}"))
     for seed, D, window in product(SEEDS, WIDTHS, ("local-m", "local-p")):
         add(window, D, seed, make_model=partial(train, window, D, seed))
-
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,7 @@ function enliven(box) {
   const options = JSON.parse(box.querySelector(":scope > .live-options").textContent);
   const start = () => {
     for (const kind of ["click", "focusin"]) box.removeEventListener(kind, touched);
-    button.disabled = true;
+    button.setAttribute("aria-disabled", "true"); // not disabled: it keeps the focus until then
     box.classList.add("live-busy");
     render({ model: { get: (name) => options[name] }, el: box }).then(() => box.classList.remove("live-busy"));
   };

@@ -56,13 +56,28 @@ function concat(...vectors) {
 }
 
 /** W x, or the product of x with only so many columns of W as it has numbers, from `first` on. */
-function product(W, x, first = 0) {
-  const out = new Float32Array(W.rows);
-  for (let row = 0, start = first; row < W.rows; row++, start += W.columns) {
-    let sum = 0;
-    for (let k = 0; k < x.length; k++) sum += W.data[start + k] * x[k];
-    out[row] = sum;
+function product({ data, rows, columns }, x, first = 0) {
+  const out = new Float32Array(rows);
+  let row = 0;
+  // four rows at once, more than twice as fast: no sum waits for the one before it
+  for (let start = first; row + 3 < rows; row += 4, start += 4 * columns) {
+    let a = 0;
+    let b = 0;
+    let c = 0;
+    let d = 0;
+    for (let k = 0, at = start; k < x.length; k++, at++) {
+      const number = x[k];
+      a += data[at] * number;
+      b += data[at + columns] * number;
+      c += data[at + 2 * columns] * number;
+      d += data[at + 3 * columns] * number;
+    }
+    out[row] = a;
+    out[row + 1] = b;
+    out[row + 2] = c;
+    out[row + 3] = d;
   }
+  for (; row < rows; row++) out[row] = dot(x, data.subarray(row * columns + first));
   return out;
 }
 
@@ -86,7 +101,8 @@ function softmax(scores, first = 0, last = scores.length - 1) {
 function logSoftmax(logits) {
   const most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
   const sum = logits.reduce((total, logit) => total + Math.exp(logit - most), 0);
-  return logits.map((logit) => logit - most - Math.log(sum));
+  const shift = most + Math.log(sum);
+  return logits.map((logit) => logit - shift);
 }
 
 // ----------------------------------------------------------------------- the file of a model
@@ -481,6 +497,11 @@ class Run {
   /**
    * Write the next word, the most probable one. `</s>` ends the sentence.
    *
+   * Returns all that the model computed on the way: `time`, from 0; `asks`, "before" or "after" it
+   * recurs; `read`, the word y_{i-1}; `query` and the `scores` of all S positions; `window` {p, D,
+   * first, last} and `gain`, or null; `align`, the weights; `context`; `state`, the new one; `best`,
+   * five candidates {word, p}; `word` and `logP`. Where nothing attends, scores and align are null.
+   *
    * `yPrev`: the word to go on from, if not the one written last. So a reference can be forced, and
    * read on from behind the end.
    */
@@ -528,7 +549,11 @@ function strongest(numbers, count) {
   return found;
 }
 
-/** A translator: `config`, `sourceWords`, `targetWords` (without special symbols' forgeries). */
+/**
+ * A translator: its `config` as the constructor in PyTorch noted it, and its words.
+ *
+ * `sourceWords` and `targetWords` are in the order of their indexes, the four special symbols first.
+ */
 class Model {
   constructor({ metadata, tensors }) {
     this.config = JSON.parse(metadata.config);

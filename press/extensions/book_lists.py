@@ -3,8 +3,11 @@
 ``{exercise-index}`` lists every exercise by page, with links to it and to its solution.
 ``{running-times}`` shows the CPU-seconds that each notebook used when it was last executed.
 ``{all-claims}`` puts the tables of claims, as the chapters stored them, into one.
+``{frozen-claims}`` shows the list of the papers' claims, judged by the recorded runs.
+``{truth-rule}`` shows how often the rule of the verdicts is right on made-up systems.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
+from attnmt_book.claims import judge, summary, verdict_table
 from press.contents import chapter_numbers, chapters
 
 # ------------------------------------------------------------------------------ exercises
@@ -165,6 +169,74 @@ class AllClaims(SphinxDirective):
         return [parent]
 
 
+class FrozenClaims(SphinxDirective):
+    """``{frozen-claims}``"""
+
+    def run(self) -> list[nodes.Node]:
+        results = Path(self.env.srcdir) / "results"
+        for path in [results / "claims.toml", *sorted(results.glob("*.json"))]:
+            self.env.note_dependency(str(path))
+        rows = judge()
+        lines = [summary(rows)]
+        for kind, title in (("claim", "Claims of the papers"), ("question", "Our own questions")):
+            some = [row for row in rows if row.claim.kind == kind]
+            lines += ["", f"**{title}**", "", *verdict_table(some).splitlines()]
+        parent = nodes.container("", classes=["all-claims"])
+        self.state.nested_parse(StringList(lines), self.content_offset, parent)
+        return [parent]
+
+
+# ------------------------------------------------------------------------- the truth rule
+
+SHOWN = {  # kind of luck in the study -> how the page says it
+    "seeds only": "seeds",
+    "sentences only": "sentences",
+    "both together only": "single sentences with single seeds",
+    "seeds and sentences": "seeds and sentences",
+    "all three": "all three",
+}
+INSTEAD = {"seeds alone": "seeds", "sentences alone": "sentences"}
+
+
+def truth_rule(study: dict) -> list[str]:
+    """The simulated coverage as lines of Markdown, and the power in a sentence."""
+    numbers = list(dict.fromkeys(row["seeds"] for row in study["coverage"]["two systems"]))
+    header = ["scores differ by the luck of", *(f"{number} seeds" for number in numbers)]
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+
+    def line(name: str, luck: str, rule: str, where: str = "two systems") -> str:
+        rows = [row for row in study["coverage"][where] if row["luck"] == luck]
+        cells = [f"{row[rule]:.1%}" for row in rows]
+        return f"| {' | '.join([name, *cells])} |"
+
+    lines += [line(name, luck, "rule") for luck, name in SHOWN.items()]
+    lines.append(line("BLEU, counted from words", "BLEU", "rule", "BLEU"))
+    for rule, name in INSTEAD.items():
+        lines.append(line(f"all three, the interval from {name} alone", "all three", rule))
+    power = {row["seeds"]: row for row in study["power"] if row["seeds"] in numbers}
+    found = ", ".join(f"{row['rule']:.0%} with {number} seeds" for number, row in power.items())
+    tables = study["wrong tables"]
+    after = (
+        "A true difference of four times the standard deviation between seeds is found in "
+        f"{found}. A table of ten comparisons without any difference claims one in "
+        f"{tables['Holm']:.0%} of all cases, and in {tables['each on its own']:.0%} if each were "
+        "judged on its own."
+    )
+    return [*lines, "", after]
+
+
+class TruthRule(SphinxDirective):
+    """``{truth-rule}``"""
+
+    def run(self) -> list[nodes.Node]:
+        path = Path(self.env.srcdir) / "results" / "studies" / "truth_rule.json"
+        self.env.note_dependency(str(path))
+        study = json.loads(path.read_text(encoding="utf-8"))
+        parent = nodes.container("", classes=["truth-rule"])
+        self.state.nested_parse(StringList(truth_rule(study)), self.content_offset, parent)
+        return [parent]
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> nodes.table:
     """A table of texts."""
     group = nodes.tgroup(cols=len(header))
@@ -182,6 +254,8 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("exercise-index", ExerciseIndex)
     app.add_directive("running-times", RunningTimes)
     app.add_directive("all-claims", AllClaims)
+    app.add_directive("frozen-claims", FrozenClaims)
+    app.add_directive("truth-rule", TruthRule)
     app.connect("doctree-read", note_page)
     app.connect("env-get-outdated", always_again)
     app.connect("doctree-resolved", fill_exercise_index)

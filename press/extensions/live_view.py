@@ -36,6 +36,7 @@ class Live(SphinxDirective):
         if self.env.app.builder.format == "html" and not live.still_path(shown).is_file():
             message = "live: %s was not drawn yet: run python -m press.stills"
             logger.warning(message, live.still_path(shown).name, location=self.get_location())
+        self.env.note_dependency(str(live.still_path(shown)))
         models_of(self.env).setdefault(self.env.docname, set()).update(shown.models)
         figure = nodes.container(classes=["live-figure"])
         figure += nodes.raw("", live.box(shown), format="html")

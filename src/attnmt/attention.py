@@ -64,21 +64,16 @@ class Concat(nn.Module):
         super().__init__()
         self.W_a = nn.Linear(query + annotation, hidden, bias=False)
         self.v_a = nn.Linear(hidden, 1, bias=False)
-        self.sizes = [query, annotation]
-
-    def halves(self) -> tuple[Tensor, ...]:
-        """The columns of ``W_a`` that meet h_t, (hidden, n), and hbar_s, (hidden, d)."""
-        return self.W_a.weight.split(self.sizes, dim=1)
+        self.n = query  # the columns of W_a that meet h_t
 
     def prepare(self, annotations: Tensor) -> Tensor:
         """The product of ``W_a``'s right half and hbar_s: (B, S, d) -> (B, S, hidden)."""
-        _, right = self.halves()
-        return annotations @ right.T
+        return annotations @ self.W_a.weight[:, self.n :].T
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Scores of queries (B, T, n) against prepared keys (B, S, hidden): (B, T, S)."""
-        left, _ = self.halves()
-        hidden = torch.tanh((query @ left.T)[:, :, None] + keys[:, None])  # (B, T, S, hidden)
+        asked = query @ self.W_a.weight[:, : self.n].T  # (B, T, hidden)
+        hidden = torch.tanh(asked[:, :, None] + keys[:, None])  # (B, T, S, hidden)
         return self.v_a(hidden).squeeze(-1)  # (B, T, S)
 
 

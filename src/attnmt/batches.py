@@ -29,7 +29,7 @@ class Source:
 
     def to(self, device: torch.device | str) -> "Source":
         """The same sentences on a device."""
-        return Source(*(tensor.to(device) for tensor in vars(self).values()))
+        return Source(self.ids.to(device), self.lengths.to(device), self.mask.to(device))
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
-        return Batch(*(part.to(device) for part in vars(self).values()))
+        return Batch(**{name: part.to(device) for name, part in vars(self).items()})
 
 
 def pad(sequences: Sequence[Sequence[int]], extra: int = 0) -> Source:
@@ -75,7 +75,7 @@ def make_batch(
     target_in = pad([[BOS, *ids] for ids in words], extra)
     target_out = pad([[*ids, EOS] for ids in words], extra)
     encoded = pad([source.encode(pair.source) for pair in pairs], extra)
-    return Batch(encoded, target_in.ids, target_out.ids, target_out.mask)
+    return Batch(encoded, target_in.ids, target_out=target_out.ids, target_mask=target_out.mask)
 
 
 def by_length(
@@ -113,5 +113,5 @@ def batches(
 ) -> Iterator[Batch]:
     """All pairs once, in padded batches of similar length; order and content follow the seed."""
     lengths = [(len(pair.target), len(pair.source)) for pair in pairs]
-    for group in by_length(lengths, batch_size, pool, seed):
+    for group in by_length(lengths, batch_size, pool, seed=seed):
         yield make_batch([pairs[index] for index in group], source, target)

@@ -8,8 +8,10 @@ import gzip
 import hashlib
 import os
 import random
+import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +20,8 @@ import pooch
 
 from attnmt.checks import one_of, whole
 from attnmt.vocab import Vocabulary, tokenise
-from attnmt_grammar import Grammar, Sample, fill, quotas, written
+from attnmt_grammar import Sample, written
+from attnmt_grammar.store import draw_once, uncollected
 
 Link = tuple[int, int]
 Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
@@ -71,14 +74,15 @@ class Corpus:
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
         """The ``vocabulary_size`` most frequent source words of ``train``."""
-        sentences = (pair.source for pair in self.train)
-        return Vocabulary.build(sentences, self.vocabulary_size, self.source_language, self.lower)
+        return self._vocabulary([pair.source for pair in self.train], self.source_language)
 
     @cached_property
     def target_vocabulary(self) -> Vocabulary:
         """The ``vocabulary_size`` most frequent target words of ``train``."""
-        sentences = (pair.target for pair in self.train)
-        return Vocabulary.build(sentences, self.vocabulary_size, self.target_language, self.lower)
+        return self._vocabulary([pair.target for pair in self.train], self.target_language)
+
+    def _vocabulary(self, sentences: list[tuple[str, ...]], language: str) -> Vocabulary:
+        return Vocabulary.build(sentences, self.vocabulary_size, language, lower=self.lower)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -94,10 +98,19 @@ class Corpus:
 def take_pairs(
     texts: Texts, languages: tuple[str, str], lower: bool, max_length: int, report: dict[str, int]
 ) -> list[Pair]:
-    """Tokenise raw pairs; those with an empty or over-long side are dropped and counted."""
+    """Tokenise raw pairs; those with an empty or over-long side are dropped.
+
+    Args:
+        texts: raw sentences.
+        languages: of source and target, two letters each.
+        lower: write everything in lower case.
+        max_length: pairs with more words on either side are dropped.
+        report: is changed: what was read and dropped is added to its counts.
+    """
     pairs = []
-    for texts_of_pair in texts:
-        source_text, target_text = (" ".join(text.split()) for text in texts_of_pair)
+    for raw_source, raw_target in texts:
+        source_text = " ".join(raw_source.split())
+        target_text = " ".join(raw_target.split())
         source = tuple(tokenise(source_text, languages[0], lower))
         target = tuple(tokenise(target_text, languages[1], lower))
         report["read"] = report.get("read", 0) + 1
@@ -106,7 +119,7 @@ def take_pairs(
         elif max(len(source), len(target)) > max_length:
             report["too long"] = report.get("too long", 0) + 1
         else:
-            pairs.append(Pair(source, target, source_text, target_text))
+            pairs.append(Pair(source, target, source_text=source_text, target_text=target_text))
     return pairs
 
 
@@ -165,24 +178,9 @@ def corpus_from_files(
         FileNotFoundError: no such file.
         ValueError: files that cannot be read as parallel text; the message names file and line.
     """
-    lines = _read_lines(source)
-    if target is not None:
-        targets = _read_lines(target)
-        if len(lines) != len(targets):
-            raise ValueError(
-                f"{source} has {len(lines):,} lines and {target} {len(targets):,}: from line "
-                f"{min(len(lines), len(targets)) + 1:,} on, sentences have no partner"
-            )
-        rows = list(zip(lines, targets, strict=True))
-    else:
-        rows = [tuple(line.split("\t")[:2]) if line.strip() else ("", "") for line in lines]
-        if lone := next((number for number, row in enumerate(rows, 1) if len(row) < 2), None):
-            raise ValueError(
-                f"{source}, line {lone:,}: no tab, so there is no target column. Give the "
-                "translations as a second file, or write: source, tab, target."
-            )
     report: dict[str, int] = {}
-    pairs = take_pairs(rows, languages, lower, max_length, report)
+    texts = _read_texts(source, target)
+    pairs = take_pairs(texts, languages, lower, max_length=max_length, report=report)
     if len(pairs) <= valid + test:
         raise ValueError(
             f"{source} has {len(pairs):,} usable pairs (read {report['read']:,}, empty "
@@ -191,14 +189,40 @@ def corpus_from_files(
         )
     draw = random.Random(seed)
     pairs.sort(key=lambda _: draw.random())  # a shuffle that is the same in every Python
-    held_out, rest = pairs[: valid + test], pairs[valid + test :]
+    held_out = pairs[: valid + test]
+    rest = pairs[valid + test :]
     known = {pair.source for pair in held_out}
     train = [pair for pair in rest if pair.source not in known]
     report |= {"also held out": len(rest) - len(train), "kept": len(train)}
     if not train:
         raise ValueError(f"{source}: every training sentence also stands in valid or test")
-    name, parts = Path(source).name.split(".")[0], (train, held_out[:valid], held_out[valid:])
-    return Corpus(name, *languages, *parts, vocabulary_size, lower, report=report)
+    name = Path(source).name.split(".")[0]
+    parts = {"train": train, "valid": held_out[:valid], "test": held_out[valid:]}
+    more = {"vocabulary_size": vocabulary_size, "lower": lower, "report": report}
+    return Corpus(name, *languages, **parts, **more)
+
+
+def _read_texts(
+    source: str | os.PathLike, target: str | os.PathLike | None
+) -> list[tuple[str, str]]:
+    """The pairs of sentences in two files, or in the first two columns of one."""
+    lines = _read_lines(source)
+    if target is not None:
+        targets = _read_lines(target)
+        if len(lines) != len(targets):
+            raise ValueError(
+                f"{source} has {len(lines):,} lines and {target} {len(targets):,}: from line "
+                f"{min(len(lines), len(targets)) + 1:,} on, sentences have no partner"
+            )
+        return list(zip(lines, targets, strict=True))
+    for number, line in enumerate(lines, 1):
+        if line.strip() and "\t" not in line:
+            raise ValueError(
+                f"{source}, line {number:,}: no tab, so there is no target column. Give the "
+                "translations as a second file, or write: source, tab, target."
+            )
+    columns = [[*line.split("\t"), ""] for line in lines]  # an empty line has no target, either
+    return [(row[0], row[1]) for row in columns]
 
 
 # ------------------------------------------------------------------------------------- Multi30k
@@ -210,12 +234,17 @@ MULTI30K_URL = (
 CHECKSUMS = Path(__file__).with_name("multi30k.sha256").read_text(encoding="utf-8")
 MULTI30K_SHA256 = dict(line.split() for line in CHECKSUMS.splitlines())
 MULTI30K_PAIRS = ("de-en", "en-de", "en-fr", "fr-en")
-MULTI30K_HELD_OUT = ("val", "test_2016_flickr")  # valid and test
+MULTI30K_HELD_OUT = {"valid": "val", "test": "test_2016_flickr"}
+
+
+def default_folder() -> Path:
+    """Where data are kept if nothing else is said: ``~/.cache/attnmt``."""
+    return Path.home() / ".cache" / "attnmt"
 
 
 def data_folder() -> Path:
-    """Where downloads are kept: ``$ATTNMT_DATA``, or else ``~/.cache/attnmt``."""
-    folder = Path(os.environ.get("ATTNMT_DATA") or Path.home() / ".cache" / "attnmt")
+    """Where data are kept: ``$ATTNMT_DATA``, or else ``~/.cache/attnmt``."""
+    folder = Path(os.environ.get("ATTNMT_DATA") or default_folder())
     if not folder.expanduser().is_absolute():
         raise ValueError(
             f"ATTNMT_DATA is {str(folder)!r}, a relative path, which means another folder in every "
@@ -229,7 +258,8 @@ def _fetch(file: str, folder: Path, url: str) -> Path:
     shelf = pooch.create(folder, base_url=f"{url.rstrip('/')}/", registry=MULTI30K_SHA256)
     by_hand = f"Or put the file there yourself: {folder / file}"
     try:
-        return Path(shelf.fetch(file, downloader=pooch.HTTPDownloader(progressbar=True)))
+        with _no_empty_folders(folder):
+            return Path(shelf.fetch(file, downloader=pooch.HTTPDownloader(progressbar=True)))
     except ValueError as error:  # pooch's word for a checksum that differs
         raise DataUnavailable(
             f"{url}/{file} did not arrive whole: its SHA-256 is not the expected "
@@ -246,6 +276,30 @@ def _fetch(file: str, folder: Path, url: str) -> Path:
             f"{file} is not in {folder} and could not be downloaded from {url} "
             f"({type(error).__name__}). Is there a network? {by_hand}"
         ) from error
+
+
+@contextmanager
+def _no_empty_folders(folder: Path) -> Iterator[None]:
+    """Of the folders made inside, down to this one, those that stay empty are removed again."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]  # the lowest first
+    try:
+        yield
+    finally:
+        for path in new:
+            with suppress(OSError):  # it holds something, or was never made
+                path.rmdir()
+
+
+def _raw_pairs(
+    part: str, languages: tuple[str, str], folder: Path, url: str
+) -> list[tuple[str, str]]:
+    """The sentences of one part of Multi30k in two languages."""
+    sides = []
+    for language in languages:
+        path = _fetch(f"{part}.{language}.gz", folder, url)
+        text = gzip.decompress(path.read_bytes()).decode("utf-8")
+        sides.append(text.removesuffix("\n").split("\n"))
+    return list(zip(*sides, strict=True))
 
 
 def multi30k(
@@ -282,32 +336,28 @@ def multi30k(
     whole(1, train=train)
     languages = tuple(pair.split("-"))
     shelf = Path(folder or data_folder()) / "multi30k"
-
-    def lines(part: str) -> Texts:
-        sides = []
-        for language in languages:
-            path = _fetch(f"{part}.{language}.gz", shelf, url)
-            text = gzip.decompress(path.read_bytes()).decode("utf-8")
-            sides.append(text.removesuffix("\n").split("\n"))
-        return zip(*sides, strict=True)
-
     draw = random.Random(seed)
-    texts = sorted(lines("train"), key=lambda _: draw.random())  # the same in every Python
-    kept, report = [], {}
-    for start in range(0, len(texts), 1_000):
+    texts = _raw_pairs("train", languages, shelf, url=url)
+    texts.sort(key=lambda _: draw.random())  # a shuffle that is the same in every Python
+    report: dict[str, int] = {}
+    kept: list[Pair] = []
+    for start in range(0, len(texts), 1_000):  # not many more are tokenised than are needed
         if len(kept) < train:
-            drawn = texts[start : start + 1_000]
-            kept += take_pairs(drawn, languages, lower, max_length, report)
+            some = texts[start : start + 1_000]
+            kept += take_pairs(some, languages, lower, max_length=max_length, report=report)
     if len(kept) < train:
         raise ValueError(
             f"train={train:,} pairs were asked for, but {pair} of Multi30k has {len(kept):,} of at "
             f"most {max_length} words (read {report['read']:,}, dropped "
             f"{report['read'] - len(kept):,}). Ask for fewer."
         )
+    parts = {"train": kept[:train]}
+    for part, file in MULTI30K_HELD_OUT.items():  # complete, whatever the sentences' lengths
+        texts = _raw_pairs(file, languages, shelf, url=url)
+        parts[part] = take_pairs(texts, languages, lower, max_length=sys.maxsize, report={})
     report["kept"] = train
-    valid, test = (take_pairs(lines(p), languages, lower, 10**9, {}) for p in MULTI30K_HELD_OUT)
-    name, parts = f"multi30k-{pair}", (kept[:train], valid, test)
-    return Corpus(name, *languages, *parts, vocabulary_size, lower, report=report)
+    more = {"vocabulary_size": vocabulary_size, "lower": lower, "report": report}
+    return Corpus(f"multi30k-{pair}", *languages, **parts, **more)
 
 
 # ------------------------------------------------------------------------ the controlled corpus
@@ -332,7 +382,9 @@ def grammar_corpus(
     """Pairs from our own German-English grammar, their alignments known by construction.
 
     The same for a seed on every machine. No sentence occurs twice in the whole corpus, on either
-    side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``.
+    side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``. Once made, the
+    pairs are kept in :func:`data_folder`, in ``grammar``; if it is read-only, in
+    ``~/.cache/attnmt``; and if that cannot be written either, they are made again each time.
 
     Args:
         train: pairs to learn from. Above 10 words, longer sentences are rarer, as in real text.
@@ -357,30 +409,32 @@ def grammar_corpus(
             f"not {lengths!r}"
         )
     shortest, longest = lengths
-    inside, beyond = range(shortest, longest + 1), range(longest + 1, longest + 21)
+    inside = range(shortest, longest + 1)
+    beyond = range(longest + 1, longest + 21)
     parts = {"valid": (valid, inside), "test": (test, inside), "long": (long, beyond)}
     parts |= {"names": (names, inside), "train": (train, inside)}  # train comes last: see above
     side = GRAMMAR_DIRECTIONS.index(direction)
-    seen: set[tuple[str, ...]] = set()
-    drawn: dict[str, list[Pair]] = {}
-    for number, (part, (count, words)) in enumerate(parts.items()):
+    for part, (count, words) in parts.items():
         if not (part == "train") <= count <= GRAMMAR_SUPPLY * len(words):
             raise ValueError(
                 f"{part} must be from {int(part == 'train')} to {GRAMMAR_SUPPLY * len(words):,} "
                 f"pairs, not {count:,}: the grammar has no more without repeats of {words[0]} to "
                 f"{words[-1]} words. For more, allow more lengths."
             )
-        grammar = Grammar(len(parts) * seed + number, fresh=part == "names")
-        samples = fill(grammar, quotas(count, words, 10 * (part == "train")), side, seen)
-        drawn[part] = [_pair(sample, direction) for sample in samples]
-    name, languages = f"grammar-{direction}", direction.split("-")
-    return Corpus(name, *languages, vocabulary_size=vocabulary_size, **drawn)
+    samples = draw_once([data_folder, default_folder], parts, side, seed)
+    with uncollected():
+        drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
+    source, target = direction.split("-")
+    return Corpus(f"grammar-{direction}", source, target, vocabulary_size=vocabulary_size, **drawn)
 
 
 def _pair(sample: Sample, direction: str) -> Pair:
     """A sample of the grammar, read in one direction."""
     source, target, sure, possible, source_classes, classes = sample  # German to English
     if direction == "en-de":
-        source, target, classes = target, source, source_classes
-        sure, possible = (frozenset((e, g) for g, e in links) for links in (sure, possible))
-    return Pair(source, target, written(source), written(target), sure, possible, classes)
+        source, target = target, source
+        classes = source_classes
+        sure = frozenset(sorted((e, g) for g, e in sure))
+        possible = frozenset(sorted((e, g) for g, e in possible))
+    known = {"sure": sure, "possible": possible, "classes": classes}
+    return Pair(source, target, source_text=written(source), target_text=written(target), **known)

@@ -15,20 +15,24 @@ from attnmt.batches import Source
 class Memory:
     """What the decoder may look at: one annotation for each source word.
 
-    ``annotations`` (B, S, d), ``mask`` (B, S) True = a real token, ``lengths`` (B,) true lengths.
+    ``annotations`` (B, S, d), ``mask`` (B, S) True = a real token; all real tokens come first.
     ``keys`` (B, S, k) is whatever the attention's score computed of the annotations once for the
     whole sentence; ``None`` where nothing attends.
     """
 
     annotations: Tensor
     mask: Tensor
-    lengths: Tensor
     keys: Tensor | None = None
+
+    @property
+    def lengths(self) -> Tensor:
+        """The true lengths, (B,), as the mask tells them."""
+        return self.mask.sum(dim=1)
 
     def select(self, rows: Tensor) -> "Memory":
         """The memory of some sentences, by index: a beam repeats them, a finished one leaves."""
         keys = None if self.keys is None else self.keys[rows]
-        return Memory(self.annotations[rows], self.mask[rows], self.lengths[rows], keys)
+        return Memory(self.annotations[rows], self.mask[rows], keys)
 
 
 def read(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any]:
@@ -114,7 +118,7 @@ class ForwardGRU(nn.Module):
             sentence: ``h_S``, or, of two directions, ``h_1(backward)``.
         """
         annotations, final = read(self.rnn, self.embedding(source.ids), source)
-        return Memory(annotations, source.mask, source.lengths), final[-1]
+        return Memory(annotations, source.mask), final[-1]
 
 
 class BidirectionalGRU(ForwardGRU):
@@ -187,7 +191,7 @@ class StackedLSTM(nn.Module):
             states = states.gather(1, order[..., None].expand_as(states))
         if self.rnn.bidirectional:  # (layers * 2, B, n/2) -> (layers, B, n)
             final = tuple(torch.cat([part[0::2], part[1::2]], dim=-1) for part in final)
-        return Memory(states, source.mask, source.lengths), final
+        return Memory(states, source.mask), final
 
 
 def reversed_positions(source: Source) -> Tensor:

@@ -98,15 +98,8 @@ def bleu(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap:
     result = metric.corpus_score(ours, [list(references)], n_bootstrap=max(1, bootstrap))
     signature = str(metric.get_signature())
     low, high = _interval(result, signature) if bootstrap else (None, None)
-    return Bleu(
-        score=result.score,
-        signature=signature,
-        precisions=tuple(result.precisions),
-        brevity_penalty=result.bp,
-        sentences=len(references),
-        low=low,
-        high=high,
-    )
+    more = {"brevity_penalty": result.bp, "sentences": len(references), "low": low, "high": high}
+    return Bleu(result.score, signature, tuple(result.precisions), **more)
 
 
 def _interval(result: BLEUScore, signature: str) -> tuple[float, float]:
@@ -193,22 +186,14 @@ def paired_bootstrap(
     whole(1, resamples=resamples)
     both = {"baseline": baseline, "system": system}
     systems = [(name, unknown_as_one_word(one)) for name, one in both.items()]
-    test = PairedTest(
-        systems,
-        metrics={"BLEU": BLEU(lowercase=lowercase)},
-        references=[list(references)],
-        test_type="bs",
-        n_samples=resamples,
-    )
+    metrics = {"BLEU": BLEU(lowercase=lowercase)}
+    test = PairedTest(systems, metrics, [list(references)], test_type="bs", n_samples=resamples)
     signatures, scores = test()
+    signature = str(signatures["BLEU"])
     first, second = scores["BLEU"]
-    return Comparison(
-        baseline=first.score,
-        system=second.score,
-        difference=second.score - first.score,
-        p_value=1.0 if first.score == second.score else second.p_value,
-        signature=str(signatures["BLEU"]),
-    )
+    difference = second.score - first.score
+    p_value = second.p_value if difference else 1.0
+    return Comparison(first.score, second.score, difference, p_value=p_value, signature=signature)
 
 
 def texts(model: Model, translations: Sequence[Translation]) -> list[str]:

@@ -250,15 +250,10 @@ def rnnencdec(
         seed: of the initial weights.
     """
     encoder = ForwardGRU(len(corpus.source_vocabulary), embedding, hidden)
-    decoder = BahdanauDecoder(
-        len(corpus.target_vocabulary),
-        embedding,
-        hidden,
-        attention=FixedContext(),
-        annotation=encoder.annotation_size,
-        maxout=maxout,
-        output_state=output_state,
-    )
+    target = len(corpus.target_vocabulary)
+    reading = {"attention": FixedContext(), "annotation": encoder.annotation_size}
+    writing = {"maxout": maxout, "output_state": output_state}
+    decoder = BahdanauDecoder(target, embedding, hidden, **reading, **writing)
     return Translator(encoder, decoder, corpus)
 
 
@@ -289,15 +284,11 @@ def rnnsearch(
         seed: of the initial weights.
     """
     encoder = BidirectionalGRU(len(corpus.source_vocabulary), embedding, hidden)
-    decoder = BahdanauDecoder(
-        len(corpus.target_vocabulary),
-        embedding,
-        hidden,
-        attention=Attention(Additive(hidden, encoder.annotation_size, alignment), Global()),
-        annotation=encoder.annotation_size,
-        maxout=maxout,
-        output_state=output_state,
-    )
+    target = len(corpus.target_vocabulary)
+    d = encoder.annotation_size
+    reading = {"attention": Attention(Additive(hidden, d, alignment), Global()), "annotation": d}
+    writing = {"maxout": maxout, "output_state": output_state}
+    decoder = BahdanauDecoder(target, embedding, hidden, **reading, **writing)
     return Translator(encoder, decoder, corpus)
 
 
@@ -326,17 +317,11 @@ def sutskever(
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"``: uniform in +-0.08.
         seed: of the initial weights.
     """
-    encoder = StackedLSTM(
-        len(corpus.source_vocabulary),
-        embedding,
-        hidden,
-        layers=layers,
-        reverse=reverse,
-        dropout=dropout,
-    )
-    decoder = SutskeverDecoder(
-        len(corpus.target_vocabulary), embedding, hidden, layers=layers, dropout=dropout
-    )
+    source = len(corpus.source_vocabulary)
+    target = len(corpus.target_vocabulary)
+    stack = {"layers": layers, "dropout": dropout}
+    encoder = StackedLSTM(source, embedding, hidden, reverse=reverse, **stack)
+    decoder = SutskeverDecoder(target, embedding, hidden, **stack)
     return Translator(encoder, decoder, corpus)
 
 
@@ -384,26 +369,13 @@ def luong(
     """
     one_of(SCORES, score=score)
     one_of(WINDOWS, window=window)
-    encoder = StackedLSTM(
-        len(corpus.source_vocabulary),
-        embedding,
-        hidden,
-        layers=layers,
-        bidirectional=bidirectional,
-        reverse=reverse,
-        dropout=dropout,
-    )
-    attention = Attention(
-        SCORES[score](hidden, encoder.annotation_size, max_length), WINDOWS[window](hidden, D)
-    )
-    decoder = LuongDecoder(
-        len(corpus.target_vocabulary),
-        embedding,
-        hidden,
-        attention=attention,
-        annotation=encoder.annotation_size,
-        layers=layers,
-        dropout=dropout,
-        feeding=feeding,
-    )
+    source = len(corpus.source_vocabulary)
+    target = len(corpus.target_vocabulary)
+    stack = {"layers": layers, "dropout": dropout}
+    order = {"bidirectional": bidirectional, "reverse": reverse}
+    encoder = StackedLSTM(source, embedding, hidden, **order, **stack)
+    d = encoder.annotation_size
+    attention = Attention(SCORES[score](hidden, d, max_length), WINDOWS[window](hidden, D))
+    reading = {"attention": attention, "annotation": d, "feeding": feeding}
+    decoder = LuongDecoder(target, embedding, hidden, **reading, **stack)
     return Translator(encoder, decoder, corpus)

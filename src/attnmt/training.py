@@ -22,7 +22,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from attnmt.batches import Batch, batches
-from attnmt.checks import one_of, whole
+from attnmt.checks import one_of, positive, whole
 from attnmt.corpus import Corpus
 from attnmt.decoding import greedy
 from attnmt.files import read_tensors, remove_leftovers, write_tensors
@@ -71,9 +71,7 @@ class Recipe:
 
     def __post_init__(self):
         whole(1, epochs=self.epochs, batch_size=self.batch_size, pool=self.pool)
-        for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
+        positive(learning_rate=self.learning_rate, clip=self.clip)
         for name in ("optimiser", "per", "keep"):
             one_of(get_args(Recipe.__annotations__[name]), **{name: getattr(self, name)})
 

@@ -17,7 +17,8 @@ PAD, UNK, BOS, EOS = range(4)
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
 
-_tokeniser, _detokeniser = cache(MosesTokenizer), cache(MosesDetokenizer)  # one for a language
+_tokeniser = cache(MosesTokenizer)  # one for each language
+_detokeniser = cache(MosesDetokenizer)
 
 
 def tokenise(text: str, language: str, lower: bool = False) -> list[str]:
@@ -84,7 +85,8 @@ class Vocabulary:
         return len(self.words)
 
     def __contains__(self, word: str) -> bool:
-        return self._index.get(word, PAD) > EOS
+        """Whether it is a word of the list; a special symbol is not."""
+        return self._index.get(word, UNK) > EOS
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
@@ -105,8 +107,11 @@ class Vocabulary:
         The first word loses its capital if it is known only without: *Das* becomes *das*.
         """
         words = tokenise(text, self.language, self.lower)
-        small = [word[:1].lower() + word[1:] for word in words[:1]]
-        return small + words[1:] if small and words[0] not in self and small[0] in self else words
+        if words and words[0] not in self:
+            small = words[0][:1].lower() + words[0][1:]
+            if small in self:
+                return [small, *words[1:]]
+        return words
 
     def detokenise(self, words: Sequence[str]) -> str:
         """Join words of this vocabulary's language to a sentence."""

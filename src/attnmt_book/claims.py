@@ -12,17 +12,21 @@ import hashlib
 import json
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 from attnmt_book.comparison import (
     ALPHA,
+    SEED,
+    VERDICTS,
     Comparison,
     Decision,
     Expected,
@@ -36,6 +40,7 @@ from attnmt_book.measured import NotRecorded, measured
 from attnmt_book.runs import Run, load_run, results_folder
 
 NOT_RUN = "not run"
+DRAWS = 10_000  # of seeds, for the power
 DIGITS = {"bleu": 1, "aer": 3, "cpu_seconds": 0}  # of a difference; else 2
 What = Literal["bleu", "aer", "nats", "share", "length", "monotone", "entropy", "cpu_seconds"]
 
@@ -180,26 +185,30 @@ def _problem(claim: Claim, tiers: dict[str, int]) -> str:
 
 
 def power(claim: Claim, seeds: tuple[int, int] | None = None, comparisons: int = 1) -> float:
-    """How likely a row is to be decided for the paper, or against it, if its gap is as expected.
+    """How likely the row is decided, and on the right side, if its gap and scatter are as expected.
 
-    The power of the t-test of the truth rule: with the variances of seeds and sentences that the
-    row expects, at the level of Bonferroni for as many comparisons as the group has. Holm's level
-    is that or a better one.
+    Seeds are drawn from normal distributions (their variances from chi-squared ones), and judged by
+    the truth rule at Bonferroni's level for as many comparisons as the group has. Holm's level is
+    that or a better one.
 
     Args:
         claim: a row with gap, scatter and sentences.
         seeds: of both systems; the row's own by default.
         comparisons: in the group.
     """
-    first, second = seeds or claim.seeds
+    rng = np.random.default_rng(SEED)
     alone = isinstance(claim.second, float) or paired(claim)
-    terms = [(claim.scatter**2 / m, m - 1) for m in ((first,) if alone else (first, second))]
-    variance = sum(term for term, _ in terms) + claim.sentences**2
-    degrees = variance**2 / sum(term**2 / freedom for term, freedom in terms)
+    counts = np.array((seeds or claim.seeds)[: 1 if alone else 2])[:, None]
+    true = claim.scatter**2 / counts
+    seen = true * rng.chisquare(counts - 1, size=(len(counts), DRAWS)) / (counts - 1)
+    of_seeds = seen.sum(0)
+    degrees = of_seeds**2 / (seen**2 / (counts - 1)).sum(0)
+    upper = 1 - ALPHA / comparisons / 2
+    reach = stdtrit(degrees, upper) ** 2 * of_seeds + ndtri(upper) ** 2 * claim.sentences**2
     bound = -claim.margin if claim.expected == "not below" else 0.0
-    shift = abs(claim.gap - bound) / math.sqrt(variance)
-    least = stats.t.ppf(1 - ALPHA / comparisons / 2, degrees)
-    return float(stats.nct.sf(least, degrees, shift))
+    shift = abs(claim.gap - bound)
+    found = shift + math.sqrt(true.sum() + claim.sentences**2) * rng.normal(size=DRAWS)
+    return float((found > np.sqrt(reach)).mean())
 
 
 def paired(claim: Claim) -> bool:
@@ -276,8 +285,8 @@ def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
         claims: the list; the book's by default.
         load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
     """
-    claims = claims or load_claims()
-    rows = {claim.id: _measure(claim, claims.tiers, load) for claim in claims.claims}
+    claims, known = claims or load_claims(), {}
+    rows = {claim.id: _measure(claim, claims.tiers, load, known) for claim in claims.claims}
     decided: dict[str, Decision] = {}
     for group in dict.fromkeys(claim.group for claim in claims.claims):
         ready = {
@@ -294,8 +303,8 @@ def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
     ]
 
 
-def _measure(claim: Claim, tiers: dict[str, int], load: Load) -> tuple:
-    """The comparison with its seeds and means; or what is missing, alone."""
+def _measure(claim: Claim, tiers: dict[str, int], load: Load, known: dict) -> tuple:
+    """The comparison with its seeds and means; or what is missing, alone. Systems become known."""
     if not claim.runs:
         return (claim.reason,)
     systems = []
@@ -307,10 +316,12 @@ def _measure(claim: Claim, tiers: dict[str, int], load: Load) -> tuple:
         runs = load(stem, most)
         if len(runs) < min(most, tiers[claim.tier]):
             return (f"{stem} has {len(runs)} of {most} seeds (tier {claim.tier})",)
+        key = name, claim.metric, claim.parts, len(runs)
         try:
-            systems.append(_system(claim, runs, search))
+            known[key] = known.get(key) or _system(claim, runs, search)
         except NotRecorded as error:
             return (str(error),)
+        systems.append(known[key])
     first, second = systems
     seeds = tuple(0 if system.fixed else len(system.scores) for system in systems)
     means = first.mean, second.mean
@@ -327,6 +338,30 @@ def _system(claim: Claim, runs: Sequence[Run], search: str) -> System:
 
 
 # ----------------------------------------------------------------------------------------- tables
+
+
+def summary(rows: Sequence[Row], likely: float = 0.8) -> str:
+    """How the papers' claims came out, in two sentences of Markdown.
+
+    The second says how many of those that were likely to be decided were decided: with the seeds
+    that were recorded, their expected power was ``likely`` or more.
+    """
+    rows = [row for row in rows if row.claim.kind == "claim"]
+    judged = [row for row in rows if row.decision]
+    counts = Counter(row.verdict for row in judged)
+    verdicts = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS)
+    in_group = Counter(row.claim.group for row in judged)
+    sure = [
+        row
+        for row in judged
+        if power(row.claim, row.seeds, comparisons=in_group[row.claim.group]) >= likely
+    ]
+    decided = sum(row.verdict != "undecided" for row in sure)
+    return (
+        f"{len(rows)} claims of the papers, {len(judged)} of them judged. {verdicts}; "
+        f"not run: {len(rows) - len(judged)}. Of the {len(sure)} that were judged with an expected "
+        f"power of {likely:.0%}, {decided} are decided."
+    )
 
 
 def verdict_table(rows: Sequence[Row]) -> str:

@@ -23,15 +23,17 @@ from attnmt.metrics import alignment_error_rate, bleu, perplexity, texts
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, Recipe, best_device, fit
 from attnmt_book import runs
+from attnmt_book.corpora import CORPORA
 
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
-CORPORA = {**runs.CORPORA, "files": corpora.corpus_from_files}
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
 GRAMMAR = {"name": "grammar"}  # the default corpus
 PARTS = ("train", "valid", "test", "long", "names")
 
 
-def make(what: str, choices: Mapping[str, Callable], settings: Settings, *first, **more) -> Any:
+def make(
+    what: str, choices: Mapping[str, Callable], settings: Settings, *first: Any, **more: Any
+) -> Any:
     """Call the function that ``settings["name"]`` chooses, with the other settings."""
     settings = more | settings
     name = settings.pop("name", None)
@@ -40,7 +42,9 @@ def make(what: str, choices: Mapping[str, Callable], settings: Settings, *first,
         return choices[name](*first, **settings)
     except TypeError as error:
         known = ", ".join(list(signature(choices[name]).parameters)[len(first) :])
-        raise ValueError(f"{what} {name}: {error}. It has: {known}") from error
+        said = str(error)
+        said += "" if said.endswith((".", "?")) else "."  # later Pythons ask: did you mean ...?
+        raise ValueError(f"{what} {name}: {said} It has: {known}") from error
 
 
 def train(
@@ -77,9 +81,18 @@ def train(
     with_data = make("corpus", CORPORA, corpus)
     how = make("recipe", CHANGED, recipe)
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
-    options = {"every": every, "resume": resume, "measure_bleu": measure_bleu}
     kept = Path(f"{out}.checkpoint")
-    history = fit(network, with_data, how, seed=seed, device=device, checkpoint=kept, **options)
+    history = fit(
+        network,
+        with_data,
+        how,
+        seed=seed,
+        device=device,
+        checkpoint=kept,
+        every=every,
+        resume=resume,
+        measure_bleu=measure_bleu,
+    )
     network.save(out)
     kept.unlink()
     for epoch in history.epochs:
@@ -99,13 +112,26 @@ def evaluate(model: str, corpus: Settings = GRAMMAR, part: str = "test", beam: i
     """
     network = Translator.load(model).to(best_device())
     one_of(PARTS, part=part)
-    pairs = getattr(make("corpus", CORPORA, corpus), part)
+    measured_on = make("corpus", CORPORA, corpus)
+    check_languages(model, network, measured_on)
+    pairs = getattr(measured_on, part)
     found = beam_search(network, [pair.source for pair in pairs], beam)
     scored = bleu(texts(network, found), [pair.target_text for pair in pairs], lowercase=True)
     print(f"BLEU {scored.score:.2f} [{scored.signature}]")
     print(f"perplexity {perplexity(network, pairs):.3f}")
     if network.attends and pairs[0].sure is not None:
         print(f"AER {alignment_error_rate(force_align(network, pairs), pairs):.3f}")
+
+
+def check_languages(path: str, model: Translator, corpus: corpora.Corpus) -> None:
+    """Refuse a corpus that is not of the model's languages: every score would be 0."""
+    known = (model.source_vocabulary.language, model.target_vocabulary.language)
+    given = (corpus.source_language, corpus.target_language)
+    if known != given:
+        raise ValueError(
+            f"{path} translates from {known[0]} to {known[1]}, but the corpus is from {given[0]} "
+            f"to {given[1]}. Choose a corpus from {known[0]} to {known[1]}."
+        )
 
 
 def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
@@ -198,10 +224,14 @@ class Parser(ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    commands = [train, evaluate, translate, record, corpus]
-    about = "Train and use translators."
     try:
-        auto_cli(commands, arguments, prog="attnmt", description=about, parser_class=Parser)
+        auto_cli(
+            [train, evaluate, translate, record, corpus],
+            arguments,
+            prog="attnmt",
+            description="Train and use translators.",
+            parser_class=Parser,
+        )
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("attnmt: stopped. --resume goes on with a training.", file=sys.stderr)

@@ -1,25 +1,26 @@
 """The book's figures: learning curves, BLEU by length, alignments."""
 
-import io
-import re
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
-from xml.sax.saxutils import escape
 
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from attnmt.corpus import Link
 from attnmt.metrics import Bucket
 from attnmt.training import History
+from attnmt_book import svg
 
-sns.set_theme(style="whitegrid", palette="colorblind")
 MARKERS = "osD^vPX*<>"
+
+
+def theme() -> None:
+    """Give all figures that follow the book's look: a white grid, colours that all can tell."""
+    sns.set_theme(style="whitegrid", palette="colorblind")
 
 
 def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) -> Axes:
@@ -85,7 +86,8 @@ def alignment(
 ) -> Axes:
     """Where the model looked: source words across, target words down, weight as darkness.
 
-    A notebook shows the figure as SVG: a cell under the mouse says its words and its weight.
+    A notebook shows the figure as SVG: a cell under the mouse says its words and its weight
+    (:func:`.alignment_svg`).
 
     Args:
         source: S source words.
@@ -101,11 +103,11 @@ def alignment(
     if ax is None:
         size = (2.6 + 0.36 * len(source), 1.5 + 0.3 * len(words))
         ax = plt.subplots(figsize=size, layout="constrained")[1]
-    grid = {"gid": "alignment", "linewidths": 0.5, "linecolor": "#e4e4e4"}
+    grid = {"gid": svg.ALIGNMENT, "linewidths": 0.5, "linecolor": "#e4e4e4"}
     grid |= {"xticklabels": list(source), "yticklabels": list(words)}
     bar = {"label": "attention weight", "shrink": 0.8}
     sns.heatmap(weights, vmin=0, vmax=1, cmap="Blues", cbar_kws=bar, ax=ax, **grid)
-    ax.figure._repr_svg_ = partial(_svg, ax.figure)
+    svg.show_in_notebooks()
     for s, t in gold or ():
         ax.add_patch(Rectangle((s + 0.06, t + 0.06), 0.88, 0.88, fill=False, ec="#d55e00", lw=1.6))
     ax.xaxis.tick_top()
@@ -115,26 +117,3 @@ def alignment(
     plt.setp(ax.get_yticklabels(), rotation=0)
     ax.set(xlabel="source words", ylabel="target words")
     return ax
-
-
-def _svg(figure: Figure) -> str:
-    """The figure as SVG: each cell of an alignment tells its words and weight as a title."""
-    file = io.StringIO()
-    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "attnmt"}):
-        figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
-    titles = (
-        escape(f"{source.get_text()} → {target.get_text()}: {weight:.2f}")
-        for ax in figure.axes
-        for mesh in ax.collections
-        if mesh.get_gid() == "alignment"
-        for target, row in zip(ax.get_yticklabels(), mesh.get_array(), strict=True)
-        for source, weight in zip(ax.get_xticklabels(), row, strict=True)
-    )
-    # A notebook stores it, so it is made short: one decimal, one font, and cells as rectangles.
-    svg = " ".join(file.getvalue().split())
-    svg = re.sub(r"^.*?<svg|<metadata>.*?</metadata>|<style.*?</style>|font-family:.*?;", "", svg)
-    svg = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.1f}", svg)
-    cell = r'd="M (\S+ \S+) L (\S+) \S+ L \S+ (\S+) L (\S+)[^>]*fill: (\S+); stroke: #e4e4e4[^>]*/>'
-    shorter = r'd="M\1H\2V\3H\4" fill="\5"><title>{}</title></path>'
-    svg = re.sub(cell, lambda match: match.expand(shorter).format(next(titles)), svg)
-    return '<svg class="alignment" font-family="sans-serif"' + svg

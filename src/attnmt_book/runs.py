@@ -13,12 +13,14 @@ cannot be reached, it reads from these files. ``results/runs.toml`` lists the ru
 
 import gzip
 import io
+import json
 import platform
 import time
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,7 +31,7 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from attnmt.checks import one_of
-from attnmt.corpus import Corpus, grammar_corpus, multi30k
+from attnmt.corpus import Corpus
 from attnmt.decoding import force_align, greedy
 from attnmt.files import write_aside
 from attnmt.metrics import (
@@ -45,6 +47,7 @@ from attnmt.metrics import (
 )
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, History, Recipe, fit
+from attnmt_book.corpora import CORPORA
 
 
 @dataclass(frozen=True)
@@ -254,6 +257,41 @@ def undertrained(name: str) -> Run:
     return load_run(name, undertrained_folder())
 
 
+def recorded(system: str, corpus_name: str = "grammar") -> list[Run]:
+    """The earlier edition's runs of a system: one for each seed, as far as they were made."""
+    runs = []
+    for seed in undertrained_plan()["seeds"]:
+        with suppress(FileNotFoundError):
+            runs.append(undertrained(f"{system}-{corpus_name}-{seed}"))
+    return runs
+
+
+def read_study(name: str) -> dict[str, Any]:
+    """What a study of the earlier edition measured, from ``studies/NAME.json``.
+
+    Raises:
+        FileNotFoundError: no such study; the message lists those there are.
+    """
+    folder = undertrained_folder() / "studies"
+    path = folder / f"{name}.json"
+    if not path.exists():
+        there = ", ".join(sorted(file.stem for file in folder.glob("*.json"))) or "none"
+        raise FileNotFoundError(f"no study {name!r} in {folder}. There are: {there}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def of_length(run: Run, shortest: int) -> float:
+    """A run's BLEU on sentences of one range of source lengths, which begins at ``shortest``.
+
+    Raises:
+        ValueError: no range begins there; the message lists those that do.
+    """
+    scores = {bucket.shortest: bucket.bleu.score for bucket in run.by_length}
+    if shortest not in scores:
+        raise ValueError(f"shortest must be one of {', '.join(map(str, scores))}, not {shortest!r}")
+    return scores[shortest]
+
+
 def save_run(run: Run, sentences: Sentences | None = None, folder: Path | None = None) -> Path:
     """Write a run, each file aside first, then renamed; ``NAME.json`` comes last."""
     folder = folder or results_folder()
@@ -346,7 +384,23 @@ def load_run(name: str, folder: Path | None = None) -> Run:
 
 # ------------------------------------------------------------------------- the runs of the book
 
-CORPORA: dict[str, Callable[..., Corpus]] = {"grammar": grammar_corpus, "multi30k": multi30k}
+TITLES = {  # what figures and tables call the systems
+    "rnnencdec": "RNNencdec",
+    "sutskever-forward": "no attention",
+    "sutskever": "no attention, reversed",
+    "rnnsearch": "RNNsearch",
+    "luong-location": "location",
+    "luong-dot": "dot",
+    "luong-scaled-dot": "scaled dot",
+    "luong-general": "general",
+    "luong-concat": "concat",
+    "luong-bidirectional": "dot, both directions",
+    "luong-local-m-dot": "local-m dot",
+    "luong-local-p-dot": "local-p dot",
+    "luong-local-m": "local-m general",
+    "luong-local-p": "local-p general",
+    "luong-feeding": "dot + feed",
+}
 
 
 @cache
@@ -360,8 +414,10 @@ def book(folder: Path | None = None) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def names(*tiers: str) -> list[str]:
-    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed.
+def planned(*tiers: str) -> dict[str, tuple[str, str, int]]:
+    """System, corpus and seed of each run of the book, or of some tiers, by the run's name.
+
+    Names of systems and corpora may have hyphens, so a name is looked up, not taken apart.
 
     Raises:
         ValueError: no such tier.
@@ -369,13 +425,18 @@ def names(*tiers: str) -> list[str]:
     plan = {tier["name"]: tier for tier in book()["tiers"]}
     for tier in tiers:
         one_of(plan, tier=tier)
-    return [
-        f"{system}-{tier['corpus']}-{seed}"
+    return {
+        f"{system}-{tier['corpus']}-{seed}": (system, tier["corpus"], seed)
         for name, tier in plan.items()
         if name in (tiers or plan)
         for seed in tier["seeds"]
         for system in tier["systems"]
-    ]
+    }
+
+
+def names(*tiers: str) -> list[str]:
+    """The runs of the book, or of some tiers, as ``SYSTEM-CORPUS-SEED``, seed by seed."""
+    return list(planned(*tiers))
 
 
 @cache
@@ -397,10 +458,10 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         ValueError: the book has no such run.
     """
     one_of(names(), name=name)
-    system, corpus_name, seed = name.rsplit("-", 2)
+    system, corpus_name, seed = planned()[name]
     corpus = corpus_of(corpus_name)
     plan = book()["corpora"][corpus_name]
-    arguments = {**book()["systems"][system], "seed": int(seed)}
+    arguments = {**book()["systems"][system], "seed": seed}
     recipe = RECIPES[arguments.pop("recipe")] if "recipe" in arguments else Recipe(**plan["recipe"])
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
     checkpoint = work / f"{name}.checkpoint" if work else None
@@ -409,7 +470,7 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         model,
         corpus,
         recipe=recipe,
-        seed=int(seed),
+        seed=seed,
         samples=plan["samples"],
         curve=plan["curve"],
         checkpoint=checkpoint,

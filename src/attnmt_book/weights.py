@@ -12,14 +12,12 @@ same words. In detail, all little-endian:
 
 That is safetensors. 128 units and two vocabularies of 1,024 words make 1.4 to 2.0 MB.
 
-``python -m attnmt_book.weights FOLDER`` makes the package's models again, from those that a
-training left in FOLDER.
+``python -m press.weights FOLDER`` makes the package's models again, from those that recording
+left in FOLDER (``attnmt record rnnsearch-grammar-0 --models FOLDER``, and so on).
 """
 
 import hashlib
 import os
-import sys
-from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 
@@ -30,6 +28,7 @@ from attnmt.files import write_aside
 from attnmt.model import Translator
 
 FOLDER = Path(__file__).with_name("weights")
+RUN = "{}-grammar-0"  # the recorded run that a model is of: one seed of each
 CHECKSUMS = "weights.sha256"  # in the folder: a line "name.safetensors SHA-256" for each file
 SHOWN = (  # the models that core pages show
     "rnnencdec",
@@ -105,13 +104,13 @@ def collect(trained: str | os.PathLike, folder: Path = FOLDER) -> list[str]:
     """Write the models that pages show as compact files, with their checksums.
 
     Args:
-        trained: the folder where training saved them: rnnsearch.safetensors and so on.
+        trained: the folder where recording saved them: rnnsearch-grammar-0.safetensors and so on.
         folder: where to write them.
 
     Returns:
         The names of those that were there. The others stay as they are.
     """
-    sources = {name: Path(trained) / f"{name}.safetensors" for name in SHOWN}
+    sources = {name: Path(trained) / f"{RUN.format(name)}.safetensors" for name in SHOWN}
     found = [name for name, source in sources.items() if source.exists()]
     for name in found:
         save_compact(Translator.load(sources[name]), folder / f"{name}.safetensors")
@@ -119,18 +118,3 @@ def collect(trained: str | os.PathLike, folder: Path = FOLDER) -> list[str]:
     lines = [f"{path.name} {sha256(path)}\n" for path in kept if path.exists()]
     write_aside(folder / CHECKSUMS, "".join(lines).encode())
     return found
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m attnmt_book.weights FOLDER``."""
-    folders = sys.argv[1:] if arguments is None else list(arguments)
-    if len(folders) != 1:
-        print("Where are the trained models? python -m attnmt_book.weights FOLDER")
-        return 2
-    found = collect(folders[0])
-    print(f"{FOLDER}: {', '.join(found) or 'nothing'} from {folders[0]}")
-    return 0 if found else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,7 +10,8 @@ which they empty the slots. German uses topological fields:
     (adverbial) | (finite verb) | (subject, objects, nicht) | (verb, prefix) | (clauses)
 
 The words live in `lexicon/*.tsv` (see its README); this module knows only how they combine. It is a
-package of its own: it needs nothing but Python, and `attnmt.corpus` is its one reader.
+package of its own: this module needs nothing but Python, `store` keeps on disk what was drawn, and
+`attnmt.corpus` reads it.
 
 What the source says determines the target, in both directions. Hence some silences:
 - English has one *you*, so nobody is addressed but in imperatives, and they say *du*.
@@ -30,10 +31,9 @@ conjunction, pronoun or *to* that opens the clause.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections import Counter, defaultdict, namedtuple
-from functools import cache, partial
+from functools import cache
 from itertools import accumulate, count
 from pathlib import Path
 from random import Random
@@ -82,6 +82,7 @@ def select(name: str, **columns: str) -> tuple:
     return tuple(row for row in lexicon(name) if fits(row))
 
 
+@cache
 def ending(paradigm: str, case: str, gender: str) -> str:
     """The ending of a paradigm; gender is m, f, n, or p: ending("weak", "dative", "f") is en."""
     return getattr(select("endings", paradigm=paradigm, case=case)[0], gender)
@@ -95,6 +96,7 @@ def verb_form(verb, tense: str, person: str) -> str:
     return verb.preterite + plural * (person == "they")
 
 
+@cache
 def governed(verb) -> list[str]:
     """English and German preposition, if any, and case: ["for", "auf", "accusative"]."""
     government = verb.preposition or f"=+{verb.frame}"
@@ -112,6 +114,16 @@ class Noun:
         self.german = row.genitive if weak or case == "genitive" else row.german
         if plural:
             self.german = row.plural + "n" * (case == "dative" and row.plural[-1] not in "ns")
+
+
+@cache
+def cells(marked: str) -> list[tuple]:
+    """Word, class, sure and possible links: "ago/adverb/3" is [("ago", "adverb", ["3"], [])]."""
+    rows = [(*cell.split("/"), "", "")[:4] for cell in marked.split()]
+    return [
+        (word, kind, *([n for n in part.split("+") if n] for part in links))
+        for word, kind, *links in rows
+    ]
 
 
 # ---------------------------------------------------------------------- tokens, phrases, clauses
@@ -132,14 +144,16 @@ class Token(NamedTuple):
 
 def tokens(text: str, kind: str, sure: tuple = (), possible: tuple = ()) -> list[Token]:
     """The words of a text, all of one class and with the same links."""
+    if " " not in text:  # most are one word, and this is the busiest line of all
+        return [Token(text, kind, sure, possible)] if text else []
     return [Token(word, kind, sure, possible) for word in text.split()]
 
 
 class Phrase:
     """A constituent in both languages, and what other constituents must know of it."""
 
-    def __init__(self, english=(), german=(), person="he", classes="person", definite=True):
-        self.english, self.german = list(english), list(german)
+    def __init__(self, english, german, person="he", classes="person", definite=True):
+        self.english, self.german = english, german  # lists of tokens
         self.person = person  # how it governs a verb: I, he, they
         self.classes = classes  # those of its noun
         self.definite = definite
@@ -152,7 +166,7 @@ class Phrase:
         return [token.kind for token in self.german] == ["pronoun"]
 
 
-NOTHING = Phrase()
+NOTHING = Phrase([], [])
 
 
 class Clause(dict):
@@ -172,8 +186,8 @@ class Clause(dict):
         sides = []
         for language, order in (("english", english), ("german", german)):
             slots = select("orders", language=language, order=order)[0].slots.split()
-            phrases = [self[slot] for slot in slots if slot in self]
-            sides.append([token for phrase in phrases for token in getattr(phrase, language)])
+            filled = [getattr(self[slot], language) for slot in slots if slot in self]
+            sides.append([token for side in filled for token in side])
         return Phrase(*sides)
 
 
@@ -248,7 +262,7 @@ class Grammar:
     def __init__(self, seed: int = 0, fresh: bool = False):
         self.random = Random(seed).random
         self.fresh = fresh
-        self.new_id = partial(next, count(1))
+        self.new_id = count(1).__next__
 
     def sentence(self, length: int) -> tuple[list[Token], list[Token]]:
         """German and English tokens of a statement, question or order of about `length` words."""
@@ -289,15 +303,11 @@ class Grammar:
         Equal numbers are linked; a word may have several, 1+2, and, after one more slash, possible
         ones: do/modal//1. `ids` gives numbers an id that they have already.
         """
-        ids = defaultdict(self.new_id, ids)
-
-        def token(cell: str) -> Token:
-            word, kind, *links = cell.split("/")
-            return Token(
-                word, kind, *(tuple(ids[n] for n in part.split("+") if n) for part in links)
-            )
-
-        return Phrase(map(token, english.split()), map(token, german.split()))
+        ids, sides = defaultdict(self.new_id, ids), ([], [])
+        for tokens, side in zip(sides, (english, german), strict=True):
+            for word, kind, *links in cells(side):
+                tokens.append(Token(word, kind, *(tuple([ids[n] for n in part]) for part in links)))
+        return Phrase(*sides)
 
     def adverb(self, rows) -> Phrase:
         """One of some adverbs, which may turn round: two years ago, vor zwei Jahren."""
@@ -421,7 +431,7 @@ class Grammar:
         """
         clitic, core = self.new_id(), self.core(noun, "der", setting.rich * 0.7)
         if self.chance(0.4):
-            owner = Phrase((), tokens("von", "preposition")) + self.titled("dative")
+            owner = Phrase([], tokens("von", "preposition")) + self.titled("dative")
         else:
             owner = self.owner(noun, setting.within(0.6), nested)
         owner.german[0] = owner.german[0].also(clitic)
@@ -571,7 +581,7 @@ class Grammar:
         german = tokens("zu", "particle", to) + tokens(verb.german, "verb", v)
         if verb.prefix:
             german = tokens(f"{verb.prefix}zu{verb.german}", "verb", v + to)
-        clause["finite"] = Phrase(tokens("to", "particle", to))
+        clause["finite"] = Phrase(tokens("to", "particle", to), [])
         self.full_verb(clause, verb.english, german, v)
         return ""
 
@@ -585,7 +595,7 @@ class Grammar:
         ids = {"1": verb or self.new_id(), "2": clause.negation}
         clause["finite"] = self.fixed(row.english, row.german, ids)
         if clause.negation:
-            clause["negation"] = Phrase((), tokens("nicht", "negation", (clause.negation,)))
+            clause["negation"] = Phrase([], tokens("nicht", "negation", (clause.negation,)))
 
     def full_verb(self, clause, english, german, ids) -> None:
         """picks up: verb and particle, both linked to the German verb and its prefix.
@@ -597,13 +607,13 @@ class Grammar:
         verb, _, preposition = verb.partition(" ")
         verbs = tokens(verb, "verb", ids) + tokens(preposition, "particle", ids)
         clause["verb"] = Phrase(verbs, german)
-        clause["particle"] = Phrase(tokens(particle, "particle", ids))
+        clause["particle"] = Phrase(tokens(particle, "particle", ids), [])
 
     def adverbials(self, clause, verb, setting, moment, fronting) -> None:
         """Time, frequency, place and manner, where the verb and the tense allow them."""
         rich, tags = setting.rich, f"{moment} {verb.adverbials}"
         kinds = ("time", "frequency", "manner")
-        times, often, manners = (select("adverbs", kind=k, goes_with=tags) for k in kinds)
+        times, often, manners = [select("adverbs", kind=k, goes_with=tags) for k in kinds]
         final = verb.frame in PLAIN and not setting.depth  # not after a clause, nor in one
         slot = "front" if fronting and self.chance(0.3) else "time" * final
         share = 0.04 + 0.6 * rich + 0.3 * (slot == "front")
@@ -718,7 +728,7 @@ class Grammar:
             if left.german[-1].word == ",":  # a clause has ended: German has the comma, too
                 comma = comma._replace(sure=(self.new_id(),), possible=())
                 left.german[-1] = left.german[-1]._replace(sure=comma.sure)
-            return left + Phrase([comma]) + link + self.main_clause(setting)
+            return left + Phrase([comma], []) + link + self.main_clause(setting)
         if draw > 0.75:
             setting, self.used = setting._replace(time=self.pick(TIMES)), []
             return left + self.mark(";") + self.main_clause(setting)
@@ -807,23 +817,30 @@ def commas(tokens: list[Token]) -> list[Token]:
 
 def linked(german: list[Token], english: list[Token]) -> Sample:
     """Turn shared ids into links: sure if both tokens hold the id surely, else possible."""
-    holders, sure, possible = defaultdict(list), set(), set()
-    for i, token in enumerate(german):
-        for key in token.sure + token.possible:
-            holders[key].append(i)
-    for j, token in enumerate(english):
-        for key in token.sure + token.possible:
-            for i in holders[key]:
-                possible.add((i, j))
-                if key in token.sure and key in german[i].sure:
-                    sure.add((i, j))
-    words, kinds = ([tuple(t[n] for t in side) for side in (german, english)] for n in (0, 1))
-    return Sample(*words, frozenset(sure), frozenset(possible), *kinds)
+    surely, possibly = defaultdict(list), defaultdict(list)  # the German words that hold an id
+    for i, (_, _, sure, possible) in enumerate(german):
+        for key in sure:
+            surely[key].append(i)
+        for key in possible:
+            possibly[key].append(i)
+    links, doubtful = [], []
+    for j, (_, _, sure, possible) in enumerate(english):
+        for key in sure:
+            links += [(i, j) for i in surely[key]]
+            doubtful += [(i, j) for i in possibly[key]]
+        for key in possible:
+            doubtful += [(i, j) for i in surely[key] + possibly[key]]
+    german_words, german_kinds, *_ = zip(*german, strict=True)
+    words, kinds, *_ = zip(*english, strict=True)
+    sets = [frozenset(sorted(found)) for found in (links, links + doubtful)]
+    return Sample(german_words, words, *sets, german_kinds, kinds)
 
 
 def written(words: tuple[str, ...]) -> str:
     """Words as a sentence is written: a capital first, no space before a mark or an 's."""
-    text = re.sub(r" ([,.;?!]|'s)", r"\1", " ".join(words))
+    text = " ".join(words)
+    for closer in (",", ".", ";", "?", "!", "'s"):
+        text = text.replace(f" {closer}", closer)
     return text[0].upper() + text[1:]
 
 
@@ -849,9 +866,9 @@ def fill(grammar: Grammar, quota: dict[int, int], side: int, seen: set) -> list[
         aim = max(grammar.pick(lengths), grammar.pick(lengths), key=left.get)
         sides = grammar.sentence(aim)
         length = len(sides[side])
-        words = [tuple(token.word for token in tokens) for tokens in sides]
-        fresh = not grammar.fresh or not fresh_names().isdisjoint(words[0])
-        if length not in left or not fresh or not seen.isdisjoint(words):
+        words = [tuple([t.word for t in tokens]) for tokens in sides] if length in left else []
+        fresh = words and not (grammar.fresh and fresh_names().isdisjoint(words[0]))
+        if not fresh or not seen.isdisjoint(words):
             misses += 1
             if misses > 3_000:
                 raise ValueError(f"no more sentences of {', '.join(map(str, lengths))} words")

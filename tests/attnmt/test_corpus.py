@@ -165,6 +165,23 @@ def test_no_network(tmp_path):
     assert left_in(tmp_path) == []
 
 
+def test_a_failed_download_leaves_no_empty_folder(shelf, tmp_path):
+    """Of the folders that it made; those that were there, or hold a file, stay."""
+    del shelf.files["train.en.gz"]
+    cache = tmp_path / "there" / "new" / "below"
+    (tmp_path / "there").mkdir()
+    with pytest.raises(DataUnavailable):
+        multi30k("de-en", train=5, folder=cache, url="http://127.0.0.1:9")
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "there"]
+    with pytest.raises(DataUnavailable, match=r"train\.en\.gz is not in"):
+        multi30k("de-en", train=5, folder=cache, url=shelf.url)
+    assert left_in(tmp_path) == ["there/new/below/multi30k/train.de.gz"]
+    (cache / "multi30k" / "train.de.gz").unlink()
+    with pytest.raises(DataUnavailable):
+        multi30k("de-en", train=5, folder=cache, url="http://127.0.0.1:9")
+    assert (cache / "multi30k").exists()  # it is the user's now
+
+
 def test_a_file_that_is_not_at_the_address(shelf, tmp_path):
     del shelf.files["train.de.gz"]
     with pytest.raises(DataUnavailable, match="could not be downloaded from"):

@@ -114,7 +114,14 @@ def test_the_learning_rate_is_halved_after_some_epochs():
 @pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "clip", "pool"])
 @pytest.mark.parametrize("value", [0, -1, math.nan])
 def test_a_recipe_must_make_sense(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be (positive|a whole number)"):
+    with pytest.raises(ValueError, match=f"{name} must be a (positive|whole) number"):
+        Recipe(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "clip"])
+@pytest.mark.parametrize("value", ["nan", "fast", None, True])
+def test_a_rate_that_is_no_number_is_told_by_its_value(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a positive number, not {value!r}"):
         Recipe(**{name: value})
 
 

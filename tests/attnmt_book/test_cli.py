@@ -226,7 +226,8 @@ def test_train_overwrites_nothing(run, tmp_path):
         (["--recipe.epoch", "3"], "recipe laptop: .*'epoch'.* It has: epochs, "),
         (["--recipe.epochs", "many"], "epochs must be a whole number"),
         (["--recipe.optimiser", "lion"], "optimiser must be one of"),
-        (["--every", "0"], "every must be 1 or more"),
+        (["--recipe.learning_rate", "nan"], "learning_rate must be a positive number, not '?nan"),
+        (["--every", "0"], "every must be a whole number of at least 1"),
     ],
 )
 def test_a_setting_that_is_wrong_is_named(run, tmp_path, wrong, told):
@@ -235,6 +236,23 @@ def test_a_setting_that_is_wrong_is_named(run, tmp_path, wrong, told):
     assert re.search(told, shown)
     assert shown.startswith("attnmt: ") and len(shown.splitlines()) == 1
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("unexpected 'epoch'", "unexpected 'epoch'. It has:"),
+        ("unexpected. Did you mean 'epochs'?", "Did you mean 'epochs'? It has:"),  # Python 3.13
+        ("unexpected.", "recipe mine: unexpected. It has:"),
+    ],
+)
+def test_what_python_says_of_a_setting_ends_as_a_sentence(said, told):
+    def mine(epochs=1, pool=1):
+        raise TypeError(said)
+
+    with pytest.raises(ValueError) as raised:
+        cli.make("recipe", {"mine": mine}, {"name": "mine"})
+    assert str(raised.value).endswith(f"{told} epochs, pool")
 
 
 @pytest.mark.parametrize(
@@ -353,6 +371,10 @@ def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, tmp_pat
     code, _, shown = run("evaluate", out, *CORPUS, "--part", "nowhere")
     assert code == 1
     assert "part must be one of" in shown and "'nowhere'" in shown
+    code, said, shown = run("evaluate", out, *CORPUS, "--corpus.direction", "en-de")
+    assert (code, said) == (1, "")
+    told = f"{out} translates from de to en, but the corpus is from en to de. Choose a corpus from"
+    assert told in shown
 
 
 def test_corpus_shows_counts_and_pairs(run):

@@ -1,17 +1,21 @@
 """plots.py: the right numbers in the right places, with words to read them by."""
 
+import os
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 mpl.use("agg")
 import matplotlib.pyplot as plt
 
 from attnmt.metrics import Bleu, Bucket
 from attnmt.training import Epoch, History
-from attnmt_book import plots
+from attnmt_book import plots, svg
 
 
 @pytest.fixture(autouse=True)
@@ -83,18 +87,44 @@ def test_a_cell_of_an_alignment_tells_its_words_and_weight():
     plots.alignment(["der", "<unk>"], ["the", "R&D"], [[0.9, 0.1], [0.25, 0.75]], {(0, 0)}, axes[2])
     axes[1].plot([1, 2])
     plots.alignment(["a", "b", "c"], ["{x}"], [[0.5, 0.0, 0.5]], ax=axes[0])
-    svg = ElementTree.fromstring(figure._repr_svg_())
-    titles = [title.text for title in svg.iter("{http://www.w3.org/2000/svg}title")]
+    root = ElementTree.fromstring(svg.alignment_svg(figure))
+    titles = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
     first = ["a → {x}: 0.50", "b → {x}: 0.00", "c → {x}: 0.50"]
     last = ["der → the: 0.90", "<unk> → the: 0.10", "der → R&D: 0.25", "<unk> → R&D: 0.75"]
     assert titles == [*first, *last]
-    assert not hasattr(plots.learning_curves({"a": history(2)}).figure, "_repr_svg_")
+    assert svg.alignment_svg(plots.learning_curves({"a": history(2)}).figure) is None
+
+
+def test_a_notebook_shows_an_alignment_as_svg_too():
+    shell = InteractiveShell.instance()
+    try:
+        first = plots.alignment(["a"], ["b"], [[0.5]]).figure
+        other = plots.learning_curves({"a": history(2)}).figure
+        shown, _ = shell.display_formatter.format(first, include={"image/svg+xml"})
+        assert shown["image/svg+xml"].startswith('<svg class="alignment"')
+        assert "a → b: 0.50" in shown["image/svg+xml"]
+        assert shell.display_formatter.format(other, include={"image/svg+xml"})[0] == {}
+    finally:
+        InteractiveShell.clear_instance()
+
+
+def test_the_same_alignment_is_the_same_text_each_time():
+    drawn = [svg.alignment_svg(plots.alignment(["a"], ["b"], [[0.5]]).figure) for _ in range(2)]
+    assert drawn[0] == drawn[1]
+
+
+def test_the_theme_is_a_choice():
+    """To import the module changes no figure of somebody else's; to call `theme` does."""
+    code = "import matplotlib as mpl; a = dict(mpl.rcParams); from attnmt_book import plots; "
+    code += "assert dict(mpl.rcParams) == a; plots.theme(); assert dict(mpl.rcParams) != a"
+    there = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, env=there)
 
 
 def test_an_alignment_of_twenty_words_by_twenty_stays_small():
     words = [f"word{n}" for n in range(20)]
     ax = plots.alignment(words, words, np.eye(20))
-    assert len(ax.figure._repr_svg_()) < 75_000
+    assert len(svg.alignment_svg(ax.figure)) < 75_000
 
 
 def test_alignment_of_the_wrong_shape_is_refused():

@@ -13,6 +13,7 @@ from attnmt.metrics import texts
 from attnmt.model import sutskever
 from attnmt.training import BAHDANAU, RECIPES
 from attnmt_book import runs
+from attnmt_book.corpora import CORPORA
 from attnmt_book.runs import load_run, load_statistics, load_translations, record, save_run
 
 
@@ -156,15 +157,14 @@ UNDERTRAINED = sorted(path.stem for path in runs.undertrained_folder().glob("*.j
 def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
     """Its recipe, corpus and model are those that its command would use today."""
     run, plan = load_run(name), runs.book()
-    system, corpus_name, seed = name.rsplit("-", 2)
-    assert name in runs.names()
+    system, corpus_name, seed = runs.planned()[name]
     assert run.name == name
     assert run.command == f"attnmt record {name}"
     assert run.format == "attnmt-run-2"
     settings = dict(plan["systems"][system])
     own = RECIPES.get(settings.pop("recipe", None))
     assert run.recipe == (own or Recipe(**plan["corpora"][corpus_name]["recipe"]))
-    assert run.seed == run.model["seed"] == int(seed)
+    assert run.seed == run.model["seed"] == seed
     assert settings.items() <= run.model.items()
     assert len(run.history.epochs) == run.recipe.epochs
     assert len(run.samples) == len(plan["corpora"][corpus_name]["samples"])
@@ -181,7 +181,7 @@ def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
 
 def test_the_runs_of_a_corpus_learned_from_the_same_pairs():
     for edition in (runs.results_folder(), runs.undertrained_folder()):
-        for corpus_name in runs.CORPORA:
+        for corpus_name in CORPORA:
             found = [load_run(p.stem, edition) for p in edition.glob(f"*-{corpus_name}-*.json")]
             assert len({run.corpus["fingerprint"] for run in found}) <= 1
 
@@ -193,29 +193,29 @@ def test_the_earlier_edition_is_there_to_read():
 
 
 def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
-    """From its name alone: the model and its arguments, the seed, the recipe, the samples."""
+    """From its name alone, hyphens and all: the model, its arguments, seed, recipe, samples."""
     of_corpus = {"recipe": {"epochs": 1, "batch_size": 9}, "samples": ["w1"]}
     plan = {
-        "tiers": [{"name": "A", "corpus": "made", "seeds": [0, 4], "systems": ["odd-one"]}],
+        "tiers": [{"name": "A", "corpus": "made-up", "seeds": [0, 4], "systems": ["odd-one"]}],
         "systems": {"odd-one": {"model": "luong", "score": "general", "hidden": 6}},
-        "corpora": {"made": {"train": len(corpus.train), "curve": 3, **of_corpus}},
+        "corpora": {"made-up": {"train": len(corpus.train), "curve": 3, **of_corpus}},
     }
     monkeypatch.setattr(runs, "book", lambda: plan)
-    monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
+    monkeypatch.setattr(runs, "corpus_of", {"made-up": corpus}.get)
     monkeypatch.setattr(training, "best_device", lambda: "cpu")  # where the saved one is measured
-    run, _ = runs.make("odd-one-made-4", work=tmp_path, progress=False)
-    assert os.listdir(tmp_path) == ["odd-one-made-4.safetensors"]  # no checkpoint is left
-    assert runs.names() == ["odd-one-made-0", "odd-one-made-4"]
+    run, _ = runs.make("odd-one-made-up-4", work=tmp_path, progress=False)
+    assert os.listdir(tmp_path) == ["odd-one-made-up-4.safetensors"]  # no checkpoint is left
+    assert runs.names() == ["odd-one-made-up-0", "odd-one-made-up-4"]
     assert (run.model["model"], run.model["score"], run.model["hidden"]) == ("luong", "general", 6)
     assert run.seed == run.model["seed"] == 4
     assert run.recipe == Recipe(epochs=1, batch_size=9)
     assert [sample.source for sample in run.samples] == [["w1"]]
-    saved = Translator.load(tmp_path / "odd-one-made-4.safetensors")
+    saved = Translator.load(tmp_path / "odd-one-made-up-4.safetensors")
     assert perplexity(saved, corpus.test) == pytest.approx(run.test_perplexity)
     with pytest.raises(
-        ValueError, match=r"name must be one of odd-one-made-0, odd.*not 'other-made-0'"
+        ValueError, match=r"name must be one of odd-one-made-up-0, odd.*not 'other-made-up-0'"
     ):
-        runs.make("other-made-0")
+        runs.make("other-made-up-0")
 
 
 def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch):
@@ -275,3 +275,29 @@ def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
     assert run.aer is None
     assert "test_aer" not in sentences.statistics
     assert run.samples[0].alignment is None
+
+
+def test_the_runs_of_a_system_differ_in_the_seed_alone():
+    found = runs.recorded("rnnsearch")
+    assert [run.seed for run in found] == runs.undertrained_plan()["seeds"]
+    assert {run.name.rsplit("-", 1)[0] for run in found} == {"rnnsearch-grammar"}
+    assert runs.recorded("no-such-system") == []
+
+
+def test_every_recorded_system_has_a_title():
+    systems = {name.rsplit("-", 2)[0] for name in runs.undertrained_names()}
+    assert systems == set(runs.TITLES)
+    assert len(set(runs.TITLES.values())) == len(runs.TITLES)
+
+
+def test_bleu_of_one_range_of_lengths(run):
+    for bucket in run.by_length:
+        assert runs.of_length(run, bucket.shortest) == bucket.bleu.score
+    with pytest.raises(ValueError, match=r"shortest must be one of .*1.*, not 2"):
+        runs.of_length(run, 2)
+
+
+def test_a_study_is_read_by_its_name():
+    assert runs.read_study("windows")["cases"]
+    with pytest.raises(FileNotFoundError, match=r"no study 'nothing' in .* windows"):
+        runs.read_study("nothing")

@@ -8,6 +8,7 @@ import pytest
 import torch
 from conftest import made_up_corpus
 
+import press.weights
 from attnmt import greedy, luong, rnnsearch
 from attnmt_book import weights
 from attnmt_book.weights import CHECKSUMS, collect, load_compact, names, pretrained, save_compact
@@ -22,8 +23,9 @@ def model():
 def folder(model, tmp_path):
     """Two of the models that pages show, as training leaves them, and their compact files."""
     trained, kept = tmp_path / "trained", tmp_path / "kept"
-    model.save(trained / "rnnsearch.safetensors")
-    luong(made_up_corpus(), hidden=12, feeding=True).save(trained / "luong-feeding.safetensors")
+    model.save(trained / "rnnsearch-grammar-0.safetensors")
+    fed = luong(made_up_corpus(), hidden=12, feeding=True)
+    fed.save(trained / "luong-feeding-grammar-0.safetensors")
     assert collect(trained, kept) == ["rnnsearch", "luong-feeding"]
     return kept
 
@@ -67,6 +69,12 @@ def test_it_is_read_as_float32_and_rounded_once(model, tmp_path):
         assert torch.equal(values, read.state_dict()[name])
 
 
+def test_the_same_model_makes_the_same_bytes(model, tmp_path):
+    for name in ("one", "another"):
+        save_compact(model, tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "another").read_bytes()
+
+
 def test_the_model_itself_stays_as_it_is(model, tmp_path):
     before = {name: values.clone() for name, values in model.state_dict().items()}
     save_compact(model, tmp_path / "model.safetensors")
@@ -107,7 +115,7 @@ def test_a_file_that_changed_is_refused(folder):
 
 def test_models_made_again_one_by_one_keep_the_others(folder, model, tmp_path):
     before = weights.checksums(folder)
-    model.save(tmp_path / "one" / "rnnencdec.safetensors")
+    model.save(tmp_path / "one" / "rnnencdec-grammar-0.safetensors")
     assert collect(tmp_path / "one", folder) == ["rnnencdec"]
     after = weights.checksums(folder)
     assert list(after) == [f"{n}.safetensors" for n in ("rnnencdec", "rnnsearch", "luong-feeding")]
@@ -116,9 +124,9 @@ def test_models_made_again_one_by_one_keep_the_others(folder, model, tmp_path):
 
 def test_the_command_says_what_it_found(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(weights.collect, "__defaults__", (tmp_path / "kept",))
-    assert weights.main([]) == 2
+    assert press.weights.main([]) == 2
     assert "Where are the trained models?" in capsys.readouterr().out
-    assert weights.main([str(tmp_path)]) == 1
+    assert press.weights.main([str(tmp_path)]) == 1
     assert "nothing from" in capsys.readouterr().out
     assert (tmp_path / "kept" / CHECKSUMS).read_text() == ""
 

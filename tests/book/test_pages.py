@@ -1,6 +1,7 @@
 """The book's pages beside the chapters: what they quote must be what the code says."""
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from mdit_py_plugins.anchors.index import slugify
 
 import attnmt
+from attnmt.attention import SCORES
+from attnmt_book.comparison import by_scores, compare, decide
 from attnmt_book.notebook import Claims
 from press import cover
 from press.contents import ROOT
@@ -128,9 +131,15 @@ def test_a_cell_dispels_each_misconception():
 def test_every_public_name_is_on_the_package_page():
     names = {name for name in vars(attnmt) if not name.startswith("_")}
     modules = {path.stem for path in Path(attnmt.__file__).parent.glob("*.py")}
-    overview = page("api").partition("\n## ")[0].partition("In the shapes")[0]
+    overview = page("api").partition("\n## ")[0].partition("What the chapters share")[0]
     listed = set(re.findall(r"`(?:~attnmt\.\w+\.)?(\w+)`", overview)) - {"attnmt"}
     assert listed == names - modules
+
+
+def test_every_score_can_be_imported_from_the_package_itself():
+    scores = {type(make(4, 4, 9)).__name__ for make in SCORES.values()}
+    assert len(scores) == len(SCORES)
+    assert scores <= set(vars(attnmt))
 
 
 def test_every_module_is_on_the_package_page():
@@ -156,8 +165,9 @@ def test_the_cover_shows_the_recorded_run(tmp_path):
 def test_claims_are_read_as_they_were_written():
     """What the class writes into a notebook is what the page collects from it, pipes and all."""
     written = Claims()
-    written.add("It holds.", "Table 1", "BLEU 1.0 | 2.0", holds=True)
-    written.add("It does not.", "this book", "a|b", holds=False)
+    decision = decide([compare(by_scores([20.0, 20.1]), by_scores([10.0, 10.1]))])[0]
+    written.add("It agrees.", "Table 1", "BLEU 1.0 | 2.0", decision=decision)
+    written.add("Ours.", "this book", "a|b")
     markdown = {"text/markdown": written.table().data}
     shown = nb.new_code_cell(outputs=[nb.new_output("execute_result", markdown)])
     other = nb.new_output("execute_result", {"text/markdown": "| a | b |\n|---|---|\n| 1 | 2 |"})
@@ -169,3 +179,25 @@ def test_claims_are_read_as_they_were_written():
 def test_every_chapter_makes_claims():
     for path in sorted(BOOK.glob("0*.ipynb")):
         assert book_lists.claims(nb.reads(path.read_text(encoding="utf8"))), path.name
+
+
+# --- the truth rule
+
+
+def test_the_truth_rule_is_shown_from_the_study():
+    """Each share in the table, and the power, come from the study's file."""
+    path = ROOT / "results" / "studies" / "truth_rule.json"
+    study = json.loads(path.read_text(encoding="utf8"))
+    lines = book_lists.truth_rule(study)
+    rows = [row for row in study["coverage"]["two systems"] if row["luck"] == "all three"]
+    shown = {"all three": "rule", "all three, the interval from seeds alone": "seeds alone"}
+    for name, rule in shown.items():
+        assert " | ".join([f"| {name}", *(f"{row[rule]:.1%}" for row in rows)]) + " |" in lines
+    assert f"in {study['wrong tables']['Holm']:.0%} of all cases" in lines[-1]
+    study["coverage"]["two systems"][0]["rule"] = 0.123
+    assert "12.3%" in book_lists.truth_rule(study)[2]
+
+
+def test_the_frozen_claims_and_the_rule_have_their_pages():
+    assert "{frozen-claims}" in page("claims")
+    assert "{truth-rule}" in page("how_to")

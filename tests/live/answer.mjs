@@ -36,6 +36,16 @@ const tasks = {
     while (!forced && !run.done) steps.push(plain(run.step()));
     return steps;
   },
+  time(model, { sentence }) {
+    const spent = (action) => {
+      const before = process.cpuUsage();
+      action();
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000;
+    };
+    const first = spent(() => model.begin(sentence).step());
+    return { first, sentence: spent(() => model.translate(sentence)) };
+  },
   tokenise: (model, { texts }) => texts.map((text) => model.tokenise(text)),
   split: (model, { texts }) => texts.map(split),
   written: (model, { sentences }) => sentences.map(written),

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from attnmt import beam_search, force_align, grammar_corpus, greedy
 from attnmt.batches import make_batch
 from attnmt.decoder import Decoder
-from attnmt_book.runs import CORPORA, RUN, undertrained, undertrained_folder, undertrained_plan
+from attnmt_book.runs import RUN, undertrained, undertrained_folder, undertrained_plan
 from studies import attention_only
 
 STORE = undertrained_folder() / "studies" / "attention_only.json"
@@ -57,11 +57,11 @@ def test_another_cell_is_noticed(study):
 
 def test_runs_are_of_the_books_corpora(study):
     assert study["corpora"]["grammar"] == grammar_corpus().fingerprint
-    for name in CORPORA:
+    for name in attention_only.NAMES:
         assert study["corpora"][name] == undertrained(f"rnnsearch-{name}-0").corpus["fingerprint"]
 
 
-@pytest.mark.parametrize("corpus", sorted(CORPORA))
+@pytest.mark.parametrize("corpus", attention_only.NAMES)
 def test_all_seeds_are_there(study, names, corpus):
     stored = study["runs"][corpus]
     assert sorted(stored) == [str(seed) for seed in undertrained_plan()["seeds"]]
@@ -75,7 +75,7 @@ def test_all_seeds_are_there(study, names, corpus):
 
 
 def test_the_recipe_differs_from_the_books_in_the_learning_rate_alone(names):
-    for name in CORPORA:
+    for name in attention_only.NAMES:
         theirs = undertrained(f"rnnsearch-{name}-0").recipe
         assert names["RECIPES"][name] == replace(theirs, learning_rate=names["LEARNING_RATE"])
 

@@ -1,10 +1,12 @@
 """The store that the studies of ``studies/`` share: filled step by step, never lost."""
 
 import json
+from importlib import import_module
 
 import pytest
 
-from studies.study import open_store, save_store
+from attnmt_book.runs import results_folder, undertrained_folder
+from studies.study import open_store, save_store, start, studies
 
 HEAD = {"command": "make study NAME=some", "corpus": {"fingerprint": "abc"}, "cases": []}
 
@@ -45,3 +47,27 @@ def test_a_store_can_be_read_while_it_is_written(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         save_store(path, HEAD | {"cases": [1]})
     assert json.loads(path.read_text(encoding="utf-8")) == HEAD
+
+
+@pytest.mark.parametrize("name", studies())
+def test_a_study_is_named_as_its_results(name):
+    study = import_module(f"studies.{name}")
+    expected = results_folder() / "studies" / f"{name}.json"
+    assert expected == study.STORE
+    assert callable(study.main)
+    assert f"make study NAME={name}" in study.__doc__
+
+
+def test_every_study_has_results_and_every_result_its_study():
+    folders = (results_folder() / "studies", undertrained_folder() / "studies")
+    assert {path.stem for folder in folders for path in folder.glob("*.json")} == set(studies())
+
+
+def test_a_study_is_started_by_its_name(monkeypatch):
+    started = []
+    monkeypatch.setattr("studies.lock_on.main", lambda: started.append("lock_on"))
+    start(["lock_on"])
+    assert started == ["lock_on"]
+    for wrong in ([], ["lock-on"], ["study"], ["windows", "lock_on"]):
+        with pytest.raises(SystemExit, match=r"Which study\? There are: attention_only, .*lock_on"):
+            start(wrong)

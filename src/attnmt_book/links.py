@@ -1,0 +1,62 @@
+"""Links between the words of a pair: yardsticks for alignment error, and where a model looks.
+
+A link is (source index, target index), counted from 0. A walk along the *diagonal* passes the
+middle of target word t, (t + 1/2) / T of the way, when it is as far along the source.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from torch import Tensor
+
+from attnmt.batches import Batch, make_batch
+from attnmt.corpus import Link, Pair
+from attnmt.metrics import alignment_error_rate
+from attnmt.model import Translator, evaluating
+
+
+def off_diagonal(pair: Pair, s: int, t: int) -> float:
+    """How far a link lies from the diagonal, in source words; positive: the source word is late."""
+    return (s + 0.5) - (t + 0.5) * len(pair.source) / len(pair.target)
+
+
+def jump(pair: Pair) -> float:
+    """Largest distance of a sure link from the diagonal, in source words."""
+    return max(abs(off_diagonal(pair, s, t)) for s, t in pair.sure)
+
+
+def diagonal(pair: Pair) -> set[Link]:
+    """One link for each target word: to the source word in which the diagonal passes it."""
+    S = len(pair.source)
+    T = len(pair.target)
+    return {((2 * t + 1) * S // (2 * T), t) for t in range(T)}
+
+
+def best_possible(pair: Pair) -> set[Link]:
+    """One link for each target word: a sure one, or else a possible one."""
+    chosen = {}
+    for links in (pair.possible, pair.sure):
+        chosen.update({t: s for s, t in sorted(links)})
+    return {(s, t) for t, s in chosen.items()}
+
+
+def error_of(way: Callable[[Pair], set[Link]], pairs: Sequence[Pair]) -> float:
+    """Alignment error rate of a way to link words that needs no model, such as the diagonal."""
+    return alignment_error_rate([way(pair) for pair in pairs], pairs)
+
+
+def forced_batches(
+    model: Translator, pairs: Sequence[Pair], size: int = 64
+) -> Iterator[tuple[Sequence[Pair], Batch]]:
+    """Some pairs at a time, and their words as the model reads them, on its device."""
+    for start in range(0, len(pairs), size):
+        chosen = pairs[start : start + size]
+        batch = make_batch(chosen, model.source_vocabulary, model.target_vocabulary)
+        yield chosen, batch.to(model.device)
+
+
+def weights_on(model: Translator, pair: Pair) -> Tensor:
+    """Where a model looks while it reads the reference: (T, S), a row for each target word."""
+    ((_, batch),) = forced_batches(model, [pair])
+    with evaluating(model):
+        _, align = model(batch)  # (1, T, S); </s> has a row, too
+    return align[0, : len(pair.target)].cpu()

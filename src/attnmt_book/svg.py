@@ -1,0 +1,92 @@
+"""Alignment figures as SVG: small, and a cell under the mouse says its words and its weight."""
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import matplotlib.pyplot as plt
+from IPython import get_ipython
+from matplotlib.figure import Figure
+
+ALIGNMENT = "alignment"  # the name of a heat map of weights in a figure
+SVG = "{http://www.w3.org/2000/svg}"
+OLD = ("metadata", "style")  # what no browser needs
+NUMBERS = ("d", "x", "y", "width", "height", "viewBox", "transform")  # attributes made of numbers
+LONG = re.compile(r"\d+\.\d{2,}")
+ElementTree.register_namespace("", SVG.strip("{}"))
+ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+
+
+def show_in_notebooks() -> None:
+    """From now on a notebook shows figures that hold an alignment also as :func:`alignment_svg`."""
+    if shell := get_ipython():
+        shell.display_formatter.formatters["image/svg+xml"].for_type(Figure, alignment_svg)
+
+
+def alignment_svg(figure: Figure) -> str | None:
+    """The figure as SVG, each cell of an alignment with a title; None if it has no alignment."""
+    told = list(titles(figure))
+    if not told:
+        return None
+    root = drawn(figure)
+    heat_maps = [group for group in root.iter(f"{SVG}g") if group.get("id") == ALIGNMENT]
+    for heat_map, cells in zip(heat_maps, told, strict=True):
+        for path, title in zip(heat_map, cells, strict=True):
+            tell(path, title)
+    shorten(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return text.replace("<svg", f'<svg class="{ALIGNMENT}" font-family="sans-serif"', 1)
+
+
+def titles(figure: Figure) -> Iterator[list[str]]:
+    """What the cells of each alignment say, row by row."""
+    for ax in figure.axes:
+        for mesh in ax.collections:
+            if mesh.get_gid() == ALIGNMENT:
+                source = [label.get_text() for label in ax.get_xticklabels()]
+                target = [label.get_text() for label in ax.get_yticklabels()]
+                weights = mesh.get_array().reshape(len(target), len(source))
+                yield [
+                    f"{s} → {t}: {weight:.2f}"
+                    for t, row in zip(target, weights, strict=True)
+                    for s, weight in zip(source, row, strict=True)
+                ]
+
+
+def drawn(figure: Figure) -> Element:
+    """What Matplotlib draws: letters as text, and the same names each time."""
+    file = BytesIO()
+    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "attnmt"}):
+        figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
+    return ElementTree.fromstring(file.getvalue())
+
+
+def tell(path: Element, title: str) -> None:
+    """Make a cell a rectangle without an edge, which says its title."""
+    _, left, top, _, right, _, _, _, bottom, *_ = path.get("d").split()
+    style = dict(one.split(": ") for one in path.get("style").split("; "))
+    path.attrib = {"d": f"M{left} {top}H{right}V{bottom}H{left}", "fill": style["fill"]}
+    ElementTree.SubElement(path, f"{SVG}title").text = title
+
+
+def shorten(root: Element) -> None:
+    """Drop what a notebook need not store: digits, names that nothing uses, one font's names."""
+    for parent in list(root.iter()):
+        parent.tail = None
+        if not (parent.text or "").strip():
+            parent.text = None
+        for child in list(parent):
+            if child.tag in [SVG + name for name in OLD]:
+                parent.remove(child)
+    for element in root.iter():
+        if element.tag == f"{SVG}g":
+            element.attrib.pop("id", None)
+        for name in NUMBERS:
+            if name in element.attrib:
+                value = " ".join(element.attrib[name].split())
+                element.set(name, LONG.sub(lambda number: f"{float(number[0]):.1f}", value))
+        if "style" in element.attrib:
+            style = element.attrib["style"].split("; ")
+            element.set("style", ";".join(one for one in style if "font-family" not in one))

@@ -1,0 +1,8 @@
+"""Make a study: ``python -m studies windows``."""
+
+import sys
+
+from studies.study import start
+
+if __name__ == "__main__":
+    start(sys.argv[1:])

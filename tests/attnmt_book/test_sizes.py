@@ -1,0 +1,27 @@
+"""sizes.py: the knob, and that the middle size repeats the recorded runs."""
+
+import pytest
+
+from attnmt_book.runs import recorded
+from attnmt_book.sizes import SIZES
+
+
+def test_the_sizes_grow():
+    quick, chapter, overnight = SIZES["quick"], SIZES["chapter"], SIZES["overnight"]
+    for field in ("grammar_pairs", "real_pairs", "hidden"):
+        assert getattr(quick, field) < getattr(chapter, field) < getattr(overnight, field)
+
+
+@pytest.mark.parametrize(
+    ("corpus_name", "pairs", "recipe"),
+    [
+        ("grammar", "grammar_pairs", "grammar_recipe"),
+        ("multi30k", "real_pairs", "real_recipe"),
+    ],
+)
+def test_a_chapter_trains_as_the_recorded_runs_beside_it(corpus_name, pairs, recipe):
+    chapter = SIZES["chapter"]
+    for run in recorded("luong-dot", corpus_name):
+        assert run.corpus["train"] == getattr(chapter, pairs)
+        assert run.model["hidden"] == chapter.hidden
+        assert run.recipe == getattr(chapter, recipe)

@@ -1,0 +1,388 @@
+"""The live translations in a real browser: `make browser`. As `test_site`, on the strict build."""
+
+import json
+import re
+import statistics
+from pathlib import Path
+from urllib.parse import urlparse
+
+import numpy as np
+import pytest
+from conftest import SITE, go
+from test_site import DESK, TEXTS, contrast
+
+from attnmt import grammar_corpus, greedy
+from attnmt_book import weights
+from press import live
+
+pytestmark = pytest.mark.browser
+
+SMALL = {"width": 360, "height": 740}
+PAGES = {
+    "book/see_it.html": "pair",
+    "book/index.html": "single",
+    "book/05_local_attention.html": "single",
+    "book/06_input_feeding.html": "pair",
+}
+CLOSE = 1e-3
+FIRST_WORD = 100  # milliseconds, after loading
+FORTY_WORDS = 500
+TIMES = """() => {
+  const at = (name) => performance.getEntriesByName(name).at(-1).startTime;
+  const asked = at("live-asked");
+  return [at("live-first-word") - asked, at("live-done") - asked];
+}"""
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return grammar_corpus(train=2_000, test=100)
+
+
+@pytest.fixture
+def visit(browser, address):
+    """A function that opens a page in a context of its own; `.asked` notes its requests."""
+    contexts = []
+
+    def open_page(name="book/see_it.html", **options):
+        contexts.append(browser.new_context(**({"viewport": DESK} | options)))
+        page = contexts[-1].new_page()
+        page.asked, page.complaints = [], []
+        page.on("response", lambda got: page.asked.append(got))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        go(page, address + name)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def touch(page, mode="pair"):
+    """Bring a page's first live block of a mode to life."""
+    box = page.locator(f".live[data-mode={mode}]").first
+    box.locator(".live-start").click()
+    done(box)
+    return box
+
+
+def done(box, turn=None):
+    """Wait until it has translated."""
+    which = f"[data-done='{turn}']" if turn else "[data-done]"
+    box.locator(f".live-view{which}").wait_for()
+
+
+def write(box, text):
+    """Type a sentence, and wait for what becomes of it."""
+    box.locator("input").fill(text)
+    box.page.keyboard.press("Escape")
+    box.page.wait_for_timeout(600)
+
+
+def press(box, name):
+    """Press a button, and wait for the translation that follows."""
+    view = box.locator(".live-view")
+    turn = int(view.get_attribute("data-done"))
+    box.get_by_role("button", name=name).click()
+    done(box, turn + 1)
+
+
+def notes(box) -> str:
+    return box.locator(".live-notes").inner_text()
+
+
+# --- what it computes (tests/live has 500 sentences of each model)
+
+
+def test_the_page_shows_the_models_own_words_and_weights(visit):
+    page = visit()
+    box = touch(page)
+    sentence = box.locator("input").input_value()
+    model = weights.pretrained("rnnsearch")
+    words = model.source_vocabulary.tokenise(sentence)
+    (expected,) = greedy(model, [words])
+    shown = box.locator(".live-card.attends .live-text").all_inner_texts()
+    assert shown == list(expected.words)
+    rows = box.locator(".live-grid tbody tr")
+    assert rows.locator("th").all_inner_texts() == list(expected.words)
+    for number, weights_of in enumerate(expected.alignment):
+        cells = rows.nth(number).locator("td")
+        drawn = cells.evaluate_all("all => all.map(cell => +cell.style.getPropertyValue('--w'))")
+        np.testing.assert_allclose(drawn, weights_of, atol=CLOSE)
+
+
+def test_a_step_shows_the_models_own_numbers(visit):
+    box = touch(visit(), "step")
+    model = weights.pretrained("rnnsearch")
+    words = model.source_vocabulary.tokenise(box.locator("input").input_value())
+    (expected,) = greedy(model, [words])
+    for _ in range(3):
+        box.get_by_role("button", name="Forward one frame").click()
+    at = box.locator(".live-words .live-word").evaluate_all(
+        "all => all.findIndex(word => word.classList.contains('lit'))"
+    )
+    bars = box.locator(".live-step .weight i")
+    drawn = bars.evaluate_all("all => all.map(bar => +bar.style.getPropertyValue('--w'))")
+    np.testing.assert_allclose(drawn, expected.alignment[at], atol=CLOSE)
+    best = box.locator(".live-best li")
+    assert best.count() == 5
+    assert best.first.locator("span").inner_text() == expected.words[at]
+    shares = best.locator("i").evaluate_all("all => all.length")
+    assert shares == 5
+
+
+# --- how fast, and what it costs
+
+
+def test_the_first_word_and_forty_words_come_soon(visit, corpus):
+    page = visit()
+    box = touch(page)
+    forty = next(pair.source_text for pair in corpus.test if len(pair.source) == 40)
+    first, whole = [], []
+    for number in range(5):
+        write(box, forty if number % 2 == 0 else f"{forty} ")
+        page.wait_for_timeout(400)
+        times = page.evaluate(TIMES)
+        first.append(times[0])
+        whole.append(times[1])
+    assert statistics.median(first) < FIRST_WORD
+    assert statistics.median(whole) < FORTY_WORDS
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_fetched_before_the_first_touch_and_little_then(visit, name, address):
+    page = visit(name)
+
+    def fetched(kind: str) -> list[str]:
+        return [Path(urlparse(got.url).path).name for got in page.asked if kind in got.url]
+
+    assert fetched(".safetensors") == fetched("translator.mjs") == fetched("sentences.json") == []
+    box = touch(page, PAGES[name])
+    told = json.loads(re.search(r'live-options">(.*?)</script>', (SITE / name).read_text())[1])
+    assert sorted(fetched(".safetensors")) == sorted(f"{m}.safetensors" for m in told["models"])
+    size = sum(len(got.body()) for got in page.asked if "/live/" in got.url)
+    assert size < live.LIMIT
+    write(box, "Der Hund")
+    assert all(got.url.startswith(address) for got in page.asked)
+    assert page.complaints == []
+
+
+# --- what it says to the reader
+
+
+@pytest.fixture
+def pair(visit):
+    return touch(visit())
+
+
+def test_unknown_words_are_named_and_a_like_word_is_offered(pair):
+    write(pair, "Der hund schläft.")
+    assert "hund is not one of the words" in notes(pair)
+    assert pair.locator(".live-words .unknown").first.inner_text().startswith("hund")
+    pair.get_by_role("button", name="Use Hund").click()
+    pair.page.wait_for_timeout(400)
+    assert pair.locator("input").input_value() == "Der Hund schläft."
+    assert notes(pair) == ""
+
+
+def test_nothing_at_all_is_no_sentence(pair):
+    write(pair, "  ")
+    assert notes(pair) == "Type a German sentence, or press Random."
+    assert pair.locator(".live-word").count() == 0
+    write(pair, "?!")
+    assert notes(pair) == "Type a German sentence, or press Random."
+
+
+def test_more_than_sixty_words_are_cut_and_more_than_forty_are_warned_of(pair):
+    write(pair, "der Hund " * 21 + "schläft.")
+    assert "No sentence in training had more than 40 words, and this one has 44." in notes(pair)
+    write(pair, "der Hund " * 35 + "schläft.")
+    assert "That is 72 words. Only the first 60 are translated." in notes(pair)
+    assert pair.locator(".live-view > .live-words .live-word").count() == 60
+
+
+@pytest.mark.parametrize("text", ["Собака спит.", "犬が寝ている。", "الكلب نائم"])
+def test_other_scripts_are_not_german(pair, text):
+    write(pair, text)
+    assert "It does not know this script" in notes(pair)
+
+
+def test_other_languages_are_hardly_known(pair):
+    write(pair, "The quick brown fox jumps over lazy dogs.")
+    assert "knows hardly any of these words" in notes(pair)
+
+
+def test_a_failed_download_is_told_and_tried_again(visit):
+    page = visit()
+    page.route("**/*.safetensors", lambda route: route.abort())
+    box = page.locator(".live[data-mode=pair]").first
+    box.locator(".live-start").click()
+    page.get_by_text("The model could not be fetched.").wait_for()
+    assert box.locator(".live-still table").is_visible()
+    page.unroute("**/*.safetensors")
+    box.get_by_role("button", name="Try again").click()
+    done(box)
+
+
+# --- growing
+
+
+def test_it_grows_and_shrinks(pair):
+    count = pair.locator(".live-count")
+    lengths = [int(count.inner_text().split()[0])]
+    for _ in range(3):
+        press(pair, "Longer")
+        lengths.append(int(count.inner_text().split()[0]))
+    assert lengths == sorted(set(lengths))
+    assert pair.locator(".live-growth tbody tr").count() == 4
+    for before in reversed(lengths[:-1]):
+        press(pair, "Shorter")
+        assert int(count.inner_text().split()[0]) == before
+    assert pair.get_by_role("button", name="Shorter").is_disabled()
+
+
+def test_a_word_lights_its_weights_on_the_other_side(pair):
+    said = pair.locator(".live-say")
+    english = pair.locator(".live-card.attends .live-word")
+    german = pair.locator(".live-view > .live-words .live-word")
+    english.nth(2).hover()
+    assert "To write" in said.inner_text()
+    heights = german.evaluate_all("all => all.map(word => +word.style.getPropertyValue('--w'))")
+    assert sum(heights) == pytest.approx(1, abs=0.01)
+    german.nth(2).hover()
+    assert "was looked at most for" in said.inner_text()
+    assert (
+        max(english.evaluate_all("all => all.map(word => +word.style.getPropertyValue('--w'))"))
+        > 0.1
+    )
+
+
+def test_touch_lights_a_word(visit):
+    box = touch(visit(has_touch=True, viewport=SMALL))
+    box.locator(".live-card.attends .live-word").nth(1).tap()
+    assert "To write" in box.locator(".live-say").inner_text()
+
+
+# --- for everyone
+
+
+def test_by_keyboard_alone(visit):
+    page = visit()
+    start = page.locator(".live[data-mode=pair] .live-start")
+    for _ in range(150):  # past the navigation
+        page.keyboard.press("Tab")
+        if start.evaluate("button => button === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    box = page.locator(".live[data-mode=pair]").first
+    done(box)
+    page.wait_for_function("document.activeElement.classList.contains('live-field')")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Der Hu")
+    options = box.get_by_role("option")
+    options.first.wait_for()
+    assert all(text.startswith("Hu") for text in options.locator("span").all_inner_texts())
+    page.keyboard.press("ArrowDown")
+    chosen = box.get_by_role("option", selected=True).locator("span").inner_text()
+    page.keyboard.press("Enter")
+    assert box.locator("input").input_value() == f"Der {chosen} "
+    page.keyboard.type("schläft.")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(600)
+    names = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        names.append(page.evaluate("document.activeElement.closest('[role=group]')?.ariaLabel"))
+        if names[-1] == "Translation by RNNsearch":
+            break
+    assert names[-1] == "Translation by RNNsearch"
+    before = box.locator(".live-say").inner_text()
+    page.keyboard.press("ArrowRight")
+    assert box.locator(".live-say").inner_text() != before
+    label = page.evaluate("document.activeElement.textContent")
+    assert re.fullmatch(r"\S+ , looks at \S+ [<>]?\d+%.*", label)
+
+
+def test_steps_go_forth_and_back_and_play(visit):
+    page = visit()
+    box = touch(page, "step")
+    view = box.locator(".live-view")
+
+    def frame() -> str:
+        return view.get_attribute("data-frame")
+
+    assert frame() == "score"
+    seen = []
+    for _ in range(4):
+        lit = box.locator(".live-frames .lit mark").inner_text()
+        assert lit
+        seen.append(frame())
+        assert box.locator(".live-code pre.lit").count() == 1
+        box.get_by_role("button", name="Forward one frame").click()
+    assert seen == ["score", "softmax", "blend", "word"]
+    box.get_by_role("button", name="Back one frame").click()
+    assert frame() == "word"
+    box.get_by_role("button", name="Play").click()
+    page.wait_for_timeout(1600)
+    assert frame() == "score"
+    box.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Luong").click()
+    page.wait_for_function(
+        "document.querySelector('.live-step') && !document.querySelector('.live-say').textContent.startsWith('Fetching')"
+    )
+    box.locator(".live-which [aria-pressed=true]", has_text="dot").wait_for()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_small_phone_does_not_scroll_sideways(visit, name):
+    page = visit(name, viewport=SMALL)
+    width = "document.documentElement.scrollWidth"
+    assert page.evaluate(width) <= SMALL["width"]
+    for mode in ("pair", "single", "step"):
+        if page.locator(f".live[data-mode={mode}] .live-start").count():
+            box = touch(page, mode)
+            for _ in range(3 * (mode != "step")):
+                press(box, "Longer")
+    assert page.evaluate(width) <= SMALL["width"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_stands_out(visit, theme):
+    page = visit()
+    page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+    for mode in ("pair", "step"):
+        touch(page, mode)
+    page.wait_for_timeout(500)
+    for layers, words in page.evaluate(TEXTS):
+        assert contrast(*layers) > 4.5, (words, layers)
+
+
+def test_whoever_wants_no_motion_has_none(visit):
+    page = visit(reduced_motion="reduce")
+    box = touch(page)
+    moving = box.locator("*").evaluate_all(
+        "all => all.filter(one => getComputedStyle(one).transitionDuration !== '0s').length"
+    )
+    assert moving == 0
+
+
+def test_without_scripts_there_are_a_picture_and_a_sentence(browser, address):
+    context = browser.new_context(java_script_enabled=False, viewport=SMALL)
+    page = context.new_page()
+    page.goto(address + "book/see_it.html")
+    box = page.locator(".live[data-mode=pair]")
+    assert box.locator(".live-still .live-grid").is_visible()
+    assert "Die alte Frau" in box.locator(".live-field").inner_text()
+    assert box.locator("noscript").is_visible()
+    assert page.locator(".live-caption").first.is_visible()
+    context.close()
+
+
+def test_the_alignment_is_a_table_and_the_translation_is_said(pair):
+    table = pair.locator("table.live-grid")
+    assert "a row for each English word" in table.locator("caption").inner_text()
+    assert (
+        table.locator("thead th[scope=col]").count()
+        == pair.locator(".live-view > .live-words .live-word").count()
+    )
+    assert pair.locator("[aria-live=polite].live-hidden").inner_text().startswith("RNNencdec: ")

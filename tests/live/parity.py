@@ -1,0 +1,37 @@
+"""What the page's translator must say: PyTorch's words, and its weights within CLOSE."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from attnmt import greedy
+from attnmt_book.weights import load_compact
+
+SENTENCES = 500  # of the test part, for each model that a page shows
+CLOSE = 1e-3  # attention weights
+SAME = 1e-4  # what is seen, and more: only sums in another order
+
+
+def check(path: Path, sentences: Sequence[Sequence[str]], answers: Sequence[dict]) -> None:
+    """Compare the page's translations with PyTorch's, by the same file of weights.
+
+    Args:
+        path: of the weights.
+        sentences: what both translated.
+        answers: the page's {"words", "align", "score"} for each.
+    """
+    model = load_compact(path)
+    furthest = 0.0
+    for words, expected, answer in zip(sentences, greedy(model, sentences), answers, strict=True):
+        assert answer["words"] == expected.words, words
+        assert abs(answer["score"] - expected.score) < CLOSE * (1 + len(words))
+        if not model.attends:
+            assert answer["align"] is None
+        elif expected.words:
+            align = np.array(answer["align"])
+            assert align.shape == expected.alignment.shape
+            furthest = max(furthest, np.abs(align - expected.alignment).max())
+    assert furthest < CLOSE
+    assert furthest < SAME, "within what the page needs, but no longer the same sums"
+    print(f"{path.name}: {len(sentences)} sentences, weights within {furthest:.1e}")

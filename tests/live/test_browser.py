@@ -1,0 +1,59 @@
+"""book/_live/translator.mjs in a real browser, with the weights that the package holds."""
+
+import functools
+import threading
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from conftest import Quiet
+from parity import SENTENCES, check
+
+from attnmt import grammar_corpus
+from attnmt_book.weights import FOLDER
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[2]
+TRANSLATE = """async ({weights, sentences}) => {
+    const {load} = await import("/book/_live/translator.mjs");
+    const fetched = performance.now();
+    const model = await load(weights);
+    const loaded = performance.now();
+    const run = model.begin(sentences[0]);
+    run.step();
+    const first = performance.now();
+    const answers = sentences.map((words) => model.translate(words));
+    const spent = {load: loaded - fetched, first: first - loaded,
+        each: (performance.now() - first) / sentences.length};
+    return {spent, answers: answers.map(({words, align, score}) =>
+        ({words, align: align && align.map((row) => [...row]), score}))};
+}"""
+
+
+@pytest.fixture(scope="module")
+def repository():
+    """The repository's files, served on this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=ROOT))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return [pair.source for pair in grammar_corpus(train=2_000, test=SENTENCES).test]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rnnsearch", "luong-local-p-feeding"])
+def test_500_test_sentences_in_a_browser(name, sentences, browser, repository):
+    path = FOLDER / f"{name}.safetensors"
+    page = browser.new_page()
+    page.set_default_timeout(300_000)
+    page.goto(repository + "book/_live/sentences.json")
+    weights = f"/{path.relative_to(ROOT).as_posix()}"
+    found = page.evaluate(TRANSLATE, {"weights": weights, "sentences": sentences})
+    page.close()
+    print(name, {what: f"{ms:.0f} ms" for what, ms in found["spent"].items()})
+    check(path, sentences, found["answers"])

@@ -1,0 +1,111 @@
+"""The live blocks of the pages, as `press.live` reads them."""
+
+import ast
+import re
+import textwrap
+
+import pytest
+
+from attnmt.attention import Additive, Attention, weigh
+from attnmt.decoder import BahdanauDecoder
+from attnmt_book import weights
+from press import live
+from press.contents import ROOT
+
+PAGE = """Text.
+
+:::{live} rnnencdec rnnsearch
+:sentence: Der Hund schläft.
+:english: The dog sleeps.
+A caption.
+:::
+
+:::{live} rnnsearch
+:frames:
+:sentence: Der Hund schläft.
+:::
+"""
+BLOCKS = live.book_blocks()
+
+
+def test_blocks_are_read():
+    pair, step = live.blocks(PAGE)
+    assert (pair.models, pair.mode) == (("rnnencdec", "rnnsearch"), "pair")
+    assert (pair.sentence, pair.english) == ("Der Hund schläft.", "The dog sleeps.")
+    assert (step.models, step.mode, step.english) == (("rnnsearch",), "step", "")
+    assert pair.options["models"] == pair.models
+    assert "code" not in pair.options
+    assert pair.name != live.block("rnnencdec rnnsearch", {"sentence": "Der Hund isst."}).name
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "words"),
+    [
+        ("", {"sentence": "Ja."}, "one model or two"),
+        ("bert", {"sentence": "Ja."}, "one model or two of rnnencdec"),
+        ("rnnsearch", {}, "sentence is missing"),
+        ("rnnsearch", {"sentence": "Ja.", "speed": "2"}, "no option speed"),
+    ],
+)
+def test_a_block_that_cannot_be_shown_says_why(models, options, words):
+    with pytest.raises(ValueError, match=words):
+        live.block(models, options)
+
+
+def test_pages_have_blocks_and_fetch_little():
+    assert {"pair", "step", "single"} <= {shown.mode for shown in BLOCKS}
+    for page, of_page in live.pages().items():
+        assert live.page_bytes(of_page) < live.LIMIT or not of_page, page
+
+
+def test_chapters_two_to_seven_have_a_block():
+    for number in range(2, 8):
+        (path,) = (ROOT / "book").glob(f"0{number}_*.ipynb")
+        assert ":::{live}" in path.read_text(encoding="utf8"), path.name
+
+
+@pytest.mark.parametrize("shown", BLOCKS, ids=lambda shown: shown.name)
+def test_every_block_has_a_still_of_the_models_that_the_package_holds(shown):
+    still = live.still(shown)
+    assert live.marks(shown.models) in still, "draw it again: python -m press.stills"
+    assert re.search(r"<table\b.*<caption\b", still) or shown.models == ("rnnencdec",)
+    assert "<button" not in still
+    assert "<script" not in still
+
+
+def test_stills_are_not_left_over():
+    files = {path.name for path in (live.SOURCE / "stills").glob("*.html")}
+    assert files == {f"{shown.name}.html" for shown in BLOCKS}
+
+
+def test_the_lines_beside_a_step_are_the_packages():
+    shown = live.source_of("rnnsearch")
+    assert list(shown) == ["score", "softmax", "blend", "word"]
+    functions = (Additive.forward, weigh, Attention.forward, BahdanauDecoder.readout)
+    for html, function in zip(shown.values(), functions, strict=True):
+        text = re.sub(r"<[^>]+>", "", html).replace("&gt;", ">").replace("&lt;", "<")
+        text = text.replace("&#39;", "'").replace("&quot;", '"')
+        assert text.strip() == live.body(function).strip()
+        (found,) = ast.parse(textwrap.dedent(text)).body
+        assert found.name == function.__name__
+    assert sum(html.count("\n") for html in shown.values()) <= 20
+
+
+def test_the_site_gets_what_it_shows(tmp_path):
+    live.copy_files(tmp_path, ["rnnsearch"])
+    copied = {path.name for path in tmp_path.iterdir()}
+    assert copied == {*live.MODULES, "rnnsearch.safetensors"}
+    original = weights.FOLDER / "rnnsearch.safetensors"
+    assert (tmp_path / original.name).read_bytes() == original.read_bytes()
+
+
+def test_what_the_component_is_told_cannot_end_its_script():
+    shown = live.block("rnnsearch", {"sentence": "</script><b>Ja.</b>"})
+    told = live.box(shown).partition('class="live-options">')[2]
+    assert "</script><b>" not in told.partition('<div class="live-still">')[0]
+
+
+def test_modules_ask_no_other_server():
+    for name in live.MODULES:
+        text = (live.SOURCE / name).read_text(encoding="utf8")
+        assert not re.search(r"https?://|//cdn", text), name
