@@ -138,10 +138,6 @@ def lessons() -> dict[str, list[float]]:
     weights = torch.randn(5_921, 256)
     words = median(lambda: features @ weights.T, time.process_time, times=15)
     rounded = median(lambda: features @ weights[:5_920].T, time.process_time, times=15)
-    flushed = median(tiny_products, time.process_time)
-    torch.set_flush_denormal(False)
-    denormal = median(tiny_products, time.process_time)
-    torch.set_flush_denormal(True)
     sentences = [[4] * draw for draw in random.Random(0).choices(range(8, 21), k=64)]
     rnn = torch.nn.LSTM(128, 128, batch_first=True, bidirectional=True)
     source = pad(sentences)
@@ -157,15 +153,9 @@ def lessons() -> dict[str, list[float]]:
     once = median(lambda: hoisted @ matrix.T, time.process_time, times=15)
     return {
         "a product with 5,921 columns, and with 5,920": [words, rounded],
-        "numbers of 1e-39, and taken for zero": [denormal, flushed],
         "an encoder packed, and held": ways,
         "a product in each of 20 steps, and once": [loop, once],
     }
-
-
-def tiny_products() -> Tensor:
-    """A million products that are below what a 32-bit number can hold in full."""
-    return torch.full((1_000_000,), 1e-20) * 1e-19
 
 
 def main() -> None:

@@ -251,9 +251,10 @@ def test_a_word_lights_its_weights_on_the_other_side(pair):
     assert sum(heights) == pytest.approx(1, abs=0.01)
     german.nth(2).hover()
     assert "was looked at most for" in said.inner_text()
-    assert max(
-        english.evaluate_all("all => all.map(word => +word.style.getPropertyValue('--w'))")
-    ) > 0.1
+    assert (
+        max(english.evaluate_all("all => all.map(word => +word.style.getPropertyValue('--w'))"))
+        > 0.1
+    )
 
 
 def test_touch_lights_a_word(visit):
@@ -326,7 +327,9 @@ def test_steps_go_forth_and_back_and_play(visit):
     assert frame() == "score"
     box.get_by_role("button", name="Pause").click()
     page.get_by_role("button", name="Luong").click()
-    page.wait_for_function("document.querySelector('.live-step') && !document.querySelector('.live-say').textContent.startsWith('Fetching')")
+    page.wait_for_function(
+        "document.querySelector('.live-step') && !document.querySelector('.live-say').textContent.startsWith('Fetching')"
+    )
     box.locator(".live-which [aria-pressed=true]", has_text="dot").wait_for()
 
 
@@ -378,7 +381,8 @@ def test_without_scripts_there_are_a_picture_and_a_sentence(browser, address):
 def test_the_alignment_is_a_table_and_the_translation_is_said(pair):
     table = pair.locator("table.live-grid")
     assert "a row for each English word" in table.locator("caption").inner_text()
-    assert table.locator("thead th[scope=col]").count() == pair.locator(
-        ".live-view > .live-words .live-word"
-    ).count()
+    assert (
+        table.locator("thead th[scope=col]").count()
+        == pair.locator(".live-view > .live-words .live-word").count()
+    )
     assert pair.locator("[aria-live=polite].live-hidden").inner_text().startswith("RNNencdec: ")
