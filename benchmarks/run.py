@@ -48,7 +48,7 @@ def load() -> SimpleNamespace:
     """Multi30k, lower-cased, with vocabularies of these sizes."""
     corpus = multi30k(train=28_900)
     v = [
-        Vocabulary.build((getattr(p, side) for p in corpus.train), n - 4, language, True)
+        Vocabulary.build((getattr(p, side) for p in corpus.train), n - 4, language, lower=True)
         for side, n, language in zip(("source", "target"), WORDS, ("de", "en"), strict=True)
     ]
     return SimpleNamespace(
@@ -58,8 +58,10 @@ def load() -> SimpleNamespace:
 
 def gemm_peak(seconds: float = 1.0, n: int = 1024) -> float:
     """The best GFLOP a CPU-second of products of n x n numbers."""
-    a, b = torch.randn(n, n), torch.randn(n, n)
-    best, end = 0.0, time.process_time() + seconds
+    a = torch.randn(n, n)
+    b = torch.randn(n, n)
+    best = 0.0
+    end = time.process_time() + seconds
     while time.process_time() < end:
         begin = time.process_time()
         a @ b
@@ -103,7 +105,8 @@ def train(corpus, size: str, skipped: dict) -> list[dict]:
         work = {name: flops(system, chosen[-2:]) for name, system in made.items()}
         seconds = {name: [] for name in made}
         losses = {name: [] for name in made}
-        shuffler, peak = random.Random(0), gemm_peak()
+        shuffler = random.Random(0)
+        peak = gemm_peak()
         for batch in chosen:
             for name in shuffler.sample(names, len(names)):
                 prepared = made[name].prepare(batch)
@@ -117,16 +120,18 @@ def train(corpus, size: str, skipped: dict) -> list[dict]:
             row["tokens_per_cpu_second"] = tokens / sum(spent)
             row["flop_per_token"] = work[name]
             row["share_of_peak"] = work[name] * tokens / sum(spent) / peak / 1e9
-            row["first_loss"], row["last_loss"] = losses[name][0], losses[name][-1]
+            row["first_loss"] = losses[name][0]
+            row["last_loss"] = losses[name][-1]
             row["parameters"] = sum(w.numel() for w in made[name].model.parameters())
-            compare(row, seconds, name, before)
+            compare(row, seconds, name, before=before)
             rows.append(row)
     return rows
 
 
 def compare(row: dict, seconds: dict[str, list[float]], name: str, before: int) -> None:
     """Put ratios to each peer into a row: of totals, and quartiles of those batch by batch."""
-    own, row["ratios"] = seconds[name][before:], {}
+    own = seconds[name][before:]
+    row["ratios"] = {}
     for peer in seconds:
         spent = seconds[peer][before:]
         each = [theirs / ours for theirs, ours in zip(spent, own, strict=True)]
@@ -155,7 +160,7 @@ def find(corpus, beam: int, regimes: dict, skipped: dict, rounds: int) -> list[d
                 found = {}
                 for name in shuffler.sample(names, len(names)):
                     begin = time.process_time()
-                    found[name] = made[name].search(sentences, source, beam, length)
+                    found[name] = made[name].search(sentences, source, beam, length=length)
                     seconds[name].append(time.process_time() - begin)
                 for name in names:
                     pairs = zip(found[name], found["attnmt"], strict=True)
@@ -225,9 +230,9 @@ def measure(part: str, corpus, skipped: dict) -> list[dict] | dict:
     if part in SIZES:
         return train(corpus, part, skipped)
     if part == "beam":
-        return find(corpus, 5, REGIMES, skipped, rounds=8)
+        return find(corpus, 5, REGIMES, skipped=skipped, rounds=8)
     if part == "greedy":
-        return find(corpus, 1, {"own lengths": None}, skipped, rounds=8)
+        return find(corpus, 1, {"own lengths": None}, skipped=skipped, rounds=8)
     if part == "start":
         return start()
     return [
@@ -251,9 +256,11 @@ def main() -> None:
     if asked.memory_of:
         print(peak_of(*asked.memory_of))
         return
-    corpus, skipped = load(), {}
+    corpus = load()
+    skipped = {}
     for part in asked.parts:
-        begin, found = time.process_time(), measure(part, corpus, skipped)
+        begin = time.process_time()
+        found = measure(part, corpus, skipped)
         store = json.loads(STORE.read_text()) if STORE.exists() else {}
         store[part] = found
         store["skipped"] = skipped

@@ -50,7 +50,8 @@ def shared(corpus, kind: str) -> Translator:
 @without_denormals()
 def trained(corpus, kind: str, cache: Path) -> Translator:
     """That model after ``STEPS`` batches, which takes two minutes the first time."""
-    model, path = shared(corpus, kind), cache / f"{kind.replace(' ', '-')}.pt"
+    model = shared(corpus, kind)
+    path = cache / f"{kind.replace(' ', '-')}.pt"
     if not path.exists():
         weights = [w for w in model.parameters() if w.requires_grad]
         adam = torch.optim.Adam(weights, lr=3e-3, fused=True)
@@ -69,7 +70,8 @@ def trained(corpus, kind: str, cache: Path) -> Translator:
 
 def to_joey(model: Translator, joey: nn.Module) -> nn.Module:
     """JoeyNMT's model with the weights of ours."""
-    own, there = model.state_dict(), joey.state_dict()
+    own = model.state_dict()
+    there = joey.state_dict()
     there["src_embed.lut.weight"] = own["encoder.embedding.weight"]
     there["trg_embed.lut.weight"] = own["decoder.embedding.weight"]
     there |= {name: own[name] for name in own if ".rnn." in name}
@@ -133,7 +135,7 @@ class Joey:
     """JoeyNMT's search."""
 
     def __init__(self, corpus, kind: str, model: Translator):
-        self.model = to_joey(model, joey_model(corpus, kind, HIDDEN, EMBEDDING))
+        self.model = to_joey(model, joey_model(corpus, kind, HIDDEN, embedding=EMBEDDING))
 
     @torch.no_grad()
     def search(self, sentences: list, source: Source, beam: int, length: int | None) -> list:
@@ -162,7 +164,7 @@ class Onmt:
     def __init__(self, corpus, kind: str, model: Translator):
         from onmt.translate import GNMTGlobalScorer, Translator
 
-        self.model = to_onmt(model, onmt_model(corpus, kind, HIDDEN, EMBEDDING))
+        self.model = to_onmt(model, onmt_model(corpus, kind, HIDDEN, embedding=EMBEDDING))
         self.scorer = GNMTGlobalScorer(
             alpha=0.0, beta=0.0, length_penalty="none", coverage_penalty="none"
         )

@@ -55,8 +55,13 @@ class Attnmt:
 class JoeyVocabulary:
     """As much of a vocabulary as JoeyNMT's models ask for."""
 
-    pad_index, unk_index, bos_index, eos_index, sep_index = PAD, UNK, BOS, EOS, None
-    specials, lang_tags = (), ()
+    pad_index = PAD
+    unk_index = UNK
+    bos_index = BOS
+    eos_index = EOS
+    sep_index = None
+    specials = ()
+    lang_tags = ()
 
     def __init__(self, size: int):
         self.size = size
@@ -88,7 +93,7 @@ class Joey:
     def __init__(self, corpus, kind: str, hidden: int, embedding: int):
         from joeynmt.builders import build_gradient_clipper, build_optimizer
 
-        self.model = joey_model(corpus, kind, hidden, embedding)
+        self.model = joey_model(corpus, kind, hidden, embedding=embedding)
         adam = {"optimizer": "adam", "learning_rate": RATE}
         self.optimizer = build_optimizer(adam, self.model.parameters())
         self.clip = build_gradient_clipper({"clip_grad_val": None, "clip_grad_norm": CLIP})
@@ -111,7 +116,8 @@ class Joey:
         loss, _, _, correct = self.model(return_type="loss", **vars(batch))
         loss = batch.normalize(loss, normalization="tokens")
         loss.backward()
-        seen, _ = loss.item(), correct.item()
+        seen = loss.item()
+        _ = correct.item()
         self.clip(parameters=self.model.parameters())
         self.optimizer.step()
         self.model.zero_grad()
@@ -147,7 +153,7 @@ class Onmt:
         from onmt.utils.loss import LossCompute
         from onmt.utils.optimizers import Optimizer
 
-        self.model = onmt_model(corpus, kind, hidden, embedding)
+        self.model = onmt_model(corpus, kind, hidden, embedding=embedding)
         criterion = nn.CrossEntropyLoss(ignore_index=PAD, reduction="sum", label_smoothing=0.0)
         self.loss = LossCompute(criterion, self.model.generator)
         adam = torch.optim.Adam(self.model.parameters(), lr=RATE, betas=[0.9, 0.999], eps=1e-9)
