@@ -7,7 +7,6 @@ costs do not depend on them. The page *What it costs* reads ``results/studies/co
 Usage: make study NAME=costs
 """
 
-import json
 import random
 import statistics
 import time
@@ -20,12 +19,11 @@ from torch import Tensor
 from attnmt import Pair, Recipe, Translator, beam_search, luong
 from attnmt.batches import Batch, make_batch, pad
 from attnmt.encoder import held, packed
-from attnmt.files import write_aside
 from attnmt.training import OPTIMISERS, Training
 from attnmt.vocab import Vocabulary
-from studies.study import STUDIES, versions
+from studies.study import head_of, save_store, store_of
 
-STORE = STUDIES / "costs.json"
+STORE = store_of(__file__)
 LENGTHS = (25, 50, 100, 200, 400, 800)  # source words; of the target 25
 WINDOWS = ("global", "local-m", "local-p")
 VOCABULARIES = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
@@ -97,7 +95,7 @@ def step_of(
     corpus = corpus_of(words)
     made = luong(corpus, score="general", hidden=128, **model).train()
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
-    batch = make_batch(pairs_of(corpus, sentences, source, target), *vocabularies)
+    batch = make_batch(pairs_of(corpus, sentences, source=source, target=target), *vocabularies)
     adam = OPTIMISERS["adam"](made.parameters(), lr=1e-3)
     training = SimpleNamespace(model=made, recipe=Recipe(), optimiser=adam)
     spent = median(lambda: Training.step(training, batch), clock)
@@ -108,7 +106,7 @@ def search_of(beam: int) -> dict[str, float]:
     """What a search costs that ends at its greatest length, for each sentence."""
     corpus = corpus_of(WORDS)
     model = luong(corpus, score="general", hidden=128)
-    sentences = [pair.source for pair in pairs_of(corpus, SENTENCES, LENGTH, LENGTH)]
+    sentences = [pair.source for pair in pairs_of(corpus, SENTENCES, source=LENGTH, target=LENGTH)]
     spent = median(lambda: beam_search(model, sentences, beam), time.process_time, times=3)
     return {"milliseconds": round(spent / SENTENCES, 3)}
 
@@ -116,10 +114,10 @@ def search_of(beam: int) -> dict[str, float]:
 def epoch_of(pairs: int) -> dict[str, float]:
     """What a step costs when so many pairs are trained on: the batches are made, too."""
     corpus = corpus_of(WORDS)
-    corpus.train = pairs_of(corpus, pairs, LENGTH, LENGTH)
+    corpus.train = pairs_of(corpus, pairs, source=LENGTH, target=LENGTH)
     corpus.fingerprint = str(pairs)
     model = luong(corpus, score="general", hidden=128).train()
-    steps = Training(model, corpus, Recipe(batch_size=SENTENCES), 0, None).steps()
+    steps = Training(model, corpus, Recipe(batch_size=SENTENCES), seed=0, path=None).steps()
     next(steps)  # all pairs are put into order before the first
     return {"milliseconds": median(lambda: next(steps), time.process_time, times=15)}
 
@@ -136,15 +134,13 @@ def threads_of(threads: int) -> dict[str, float]:
 def lessons() -> dict[str, list[float]]:
     """Milliseconds of the same work done in two ways, the slow one first."""
     torch.manual_seed(0)
-    features, weights = torch.randn(900, 256), torch.randn(5_921, 256)
+    features = torch.randn(900, 256)
+    weights = torch.randn(5_921, 256)
     words = median(lambda: features @ weights.T, time.process_time, times=15)
     rounded = median(lambda: features @ weights[:5_920].T, time.process_time, times=15)
-    flushed = median(tiny_products, time.process_time)
-    torch.set_flush_denormal(False)
-    denormal = median(tiny_products, time.process_time)
-    torch.set_flush_denormal(True)
     sentences = [[4] * draw for draw in random.Random(0).choices(range(8, 21), k=64)]
-    rnn, source = torch.nn.LSTM(128, 128, batch_first=True, bidirectional=True), pad(sentences)
+    rnn = torch.nn.LSTM(128, 128, batch_first=True, bidirectional=True)
+    source = pad(sentences)
     embedded = torch.randn(*source.ids.shape, 128, requires_grad=True)
     ways = [
         median(lambda run=run: run(rnn, embedded, source)[0].sum().backward(), time.process_time)
@@ -157,20 +153,13 @@ def lessons() -> dict[str, list[float]]:
     once = median(lambda: hoisted @ matrix.T, time.process_time, times=15)
     return {
         "a product with 5,921 columns, and with 5,920": [words, rounded],
-        "numbers of 1e-39, and taken for zero": [denormal, flushed],
         "an encoder packed, and held": ways,
         "a product in each of 20 steps, and once": [loop, once],
     }
 
 
-def tiny_products() -> Tensor:
-    """A million products that are below what a 32-bit number can hold in full."""
-    return torch.full((1_000_000,), 1e-20) * 1e-19
-
-
 def main() -> None:
     """Measure all of it anew, in two minutes, and write the store."""
-    torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     curves: dict[str, dict] = {}
     for window in WINDOWS:
@@ -181,9 +170,4 @@ def main() -> None:
     curves["pairs"] = {N: epoch_of(N) for N in PAIRS}
     curves["beam"] = {k: search_of(k) for k in BEAMS}
     curves["threads"] = {n: threads_of(n) for n in THREADS}
-    found = {"versions": versions(), "curves": curves, "lessons": lessons()}
-    write_aside(STORE, json.dumps(found, indent=1).encode() + b"\n")
-
-
-if __name__ == "__main__":
-    main()
+    save_store(STORE, {**head_of(__file__), "curves": curves, "lessons": lessons()})
