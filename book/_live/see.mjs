@@ -4,7 +4,7 @@
 //
 // Options, all but `mode` optional:
 //   mode         "pair" (two models side by side), "single" (one), "step" (one word, frame by frame)
-//   models       names of weights: "rnnsearch" is fetched from rnnsearch.safetensors beside this module
+//   models       names of weights: "rnnsearch" is fetched from rnnsearch.safetensors.gz beside this
 //   weights      instead of fetching: { name: ArrayBuffer, or text in base64 }
 //   sentence     German, to begin with, and `english`, its translation
 //   sentences    instead of fetching sentences.json: its content
@@ -104,6 +104,14 @@ export function nearest(word, known) {
 
 // ------------------------------------------------------------------------------ fetching
 
+// Bytes as they are, or unpacked: some servers unpack such files on the way.
+async function unpacked(bytes) {
+  const [one, two] = new Uint8Array(bytes, 0, 2);
+  if (one !== 0x1f || two !== 0x8b) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
 // A file's bytes; `progress(bytes)` hears of each part that arrives.
 async function fetchBytes(url, progress) {
   const response = await fetch(url);
@@ -114,7 +122,7 @@ async function fetchBytes(url, progress) {
     parts.push(part.value);
     progress(part.value.length);
   }
-  return new Blob(parts).arrayBuffer();
+  return unpacked(await new Blob(parts).arrayBuffer());
 }
 
 async function fetchJson(url) {
@@ -158,7 +166,7 @@ class Library {
     const given = this.options.weights?.[name];
     const { load } = await this.translator();
     if (given) return load(typeof given === "string" ? fromBase64(given) : given);
-    return this.once(name, async () => load(await fetchBytes(beside(`${name}.safetensors`), progress)));
+    return this.once(name, async () => load(await fetchBytes(beside(`${name}.safetensors.gz`), progress)));
   }
 }
 

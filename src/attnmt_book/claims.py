@@ -2,7 +2,7 @@
 
 ``results/claims.toml`` was written before the runs that decide it. Its head explains the fields. A
 *claim* is a paper's own and gets a verdict; a *question* is ours and gets an interval, but never a
-verdict on a paper. What was not run says so and has no verdict.
+verdict on a paper. What was not run says so and has no verdict::
 
     for row in judge():
         print(row.claim.claim, row.ours, row.verdict)

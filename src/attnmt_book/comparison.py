@@ -4,7 +4,7 @@ A system has several trainings (seeds), all measured on the same test sentences.
 another seed gives another model, and another test set gives another score. An interval for the
 difference of two systems has to cover both, or it promises too much.
 
-**The difference** is that of the means over seeds. To first order, seed i of a system scores
+**The difference** is that of the means over seeds. To first order, seed i of a system scores::
 
     score_i = true score + a_i + b + c_i
 
@@ -18,13 +18,13 @@ and c_i what they do to this seed alone. Two estimates are at hand:
 
 Their sum would count each Var(c) / m twice. The bootstrap tells Var(c) apart: it is what the seeds
 of a system scatter *round each other* from draw to draw, that is, the mean over draws of the
-variance between seeds of (score in the draw - score). Taken away once, what is left is
+variance between seeds of (score in the draw - score). Taken away once, what is left is::
 
     Var(difference) = S_1^2 / m_1 + S_2^2 / m_2 + Var(b_1 - b_2)
 
 where Var(b_1 - b_2), the bootstrap's variance less both Var(c) / m, is never taken to be below 0.
 
-**The interval** reaches from the difference as far as
+**The interval** reaches from the difference as far as::
 
     sqrt(t(f_seeds)^2 (S_1^2 / m_1 + S_2^2 / m_2) + t(f_sentences)^2 Var(b_1 - b_2))
 
