@@ -56,7 +56,8 @@ def read(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any
 
 def packed(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any]:
     """As :func:`read`: PyTorch is told where each sentence ends."""
-    lengths, S = source.lengths.cpu(), embedded.size(1)
+    lengths = source.lengths.cpu()
+    S = embedded.size(1)
     words = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
     words, final = rnn(words)
     states, _ = pad_packed_sequence(words, batch_first=True, total_length=S)
@@ -73,7 +74,8 @@ def held(lstm: nn.LSTM, embedded: Tensor, source: Source) -> tuple[Tensor, tuple
     """
     n = lstm.hidden_size
     hold = embedded.new_zeros(4 * n, 1)  # on the gates i, f, g, o
-    hold[:n], hold[n : 2 * n] = -FAR, FAR
+    hold[:n] = -FAR
+    hold[n : 2 * n] = FAR
     weights: list[Tensor] = []
     for W, *others in lstm.all_weights:  # of each direction
         weights += [torch.cat([W, hold], dim=1), *others]
@@ -168,7 +170,8 @@ class StackedLSTM(nn.Module):
         if bidirectional and hidden % 2:
             raise ValueError(f"hidden must be even for a bidirectional encoder, not {hidden}")
         self.embedding = nn.Embedding(words, embedding)
-        units, inner = hidden // 2 if bidirectional else hidden, dropout if layers > 1 else 0.0
+        units = hidden // 2 if bidirectional else hidden
+        inner = dropout if layers > 1 else 0.0
         options = {"batch_first": True, "dropout": inner, "bidirectional": bidirectional}
         self.rnn = nn.LSTM(embedding, units, layers, **options)
         self.annotation_size = hidden
@@ -181,7 +184,8 @@ class StackedLSTM(nn.Module):
         Returns:
             The memory, and every layer's final state and cell, each (layers, B, n).
         """
-        ids, order = source.ids, None
+        ids = source.ids
+        order = None
         if self.reverse:
             order = reversed_positions(source)  # (B, S)
             ids = ids.gather(1, order)

@@ -42,7 +42,7 @@ def draw(parts: dict[str, tuple[int, range]], side: int, seed: int) -> Parts:
     for number, (part, (count, lengths)) in enumerate(parts.items()):
         grammar = Grammar(len(parts) * seed + number, fresh=part == "names")
         quota = quotas(count, lengths, 10 * (part == "train"))
-        drawn[part] = fill(grammar, quota, side, seen)
+        drawn[part] = fill(grammar, quota, side, seen=seen)
     return drawn
 
 
@@ -163,13 +163,17 @@ def unpacked(arrays: dict[str, list]) -> Parts:
         names = map(arrays[f"{column} names"].__getitem__, arrays[column])
         columns.append([tuple(islice(names, n)) for n in arrays[f"{column} lengths"]])
     links = map(cache(lambda code: divmod(code, 256)), arrays["links"])
-    flags, found = iter(arrays["sure"]), []
+    flags = iter(arrays["sure"])
+    found = []
     for count in arrays["counts"]:
         possible = tuple(islice(links, count))
         sure = tuple(compress(possible, islice(flags, count)))
         found.append((frozenset(sure), frozenset(possible)))
     rows = zip(*columns, found, strict=True)
-    samples = (Sample(g, e, *sets, kinds, classes) for g, e, kinds, classes, sets in rows)
+    samples = (
+        Sample(g, e, *sets, german_classes=kinds, english_classes=classes)
+        for g, e, kinds, classes, sets in rows
+    )
     return {
         part: list(islice(samples, size))
         for part, size in zip(arrays["parts"], arrays["sizes"], strict=True)
