@@ -59,7 +59,7 @@ class Block:
 
     @property
     def mode(self) -> str:
-        """"step", "pair" or "single"."""
+        """ "step", "pair" or "single"."""
         if self.frames:
             return "step"
         return "pair" if len(self.models) == 2 else "single"

@@ -675,7 +675,9 @@ def main() -> int:
     for folder in ("_vendor/mathjax", "_vendor/reveal", "_style"):
         target = static / (folder.partition("/")[2] or ".")
         shutil.copytree(ROOT / "book" / folder, target, dirs_exist_ok=True)
-    live.copy_files(static / live.FOLDER, {name for one in live.book_blocks() for name in one.models})
+    live.copy_files(
+        static / live.FOLDER, {name for one in live.book_blocks() for name in one.models}
+    )
     for deck in decks:
         size = (options.into / f"{deck.path.stem}.html").stat().st_size / 1000
         print(f"{deck.path.stem:24}{len(deck.slides):4} slides{deck.minutes:6g} min{size:7.0f} KB")
