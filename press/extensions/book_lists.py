@@ -218,9 +218,9 @@ def truth_rule(study: dict) -> list[str]:
     tables = study["wrong tables"]
     after = (
         "How often is a true difference of four times the standard deviation between seeds found? "
-        f"By number of seeds: {found}. A table of ten comparisons without any difference claims one in "
-        f"{tables['Holm']:.0%} of all cases, and in {tables['each on its own']:.0%} if each were "
-        "judged on its own."
+        f"By number of seeds: {found}. Of the tables of ten comparisons without any difference, "
+        f"{tables['Holm']:.0%} claim one, which would be {tables['each on its own']:.0%} if each "
+        "comparison were judged on its own."
     )
     return [*lines, "", after]
 
