@@ -3,8 +3,8 @@
 The truth is known here: both systems are equally good, or one is better by a gap that we choose. A
 system's score on a sentence is the sum of three kinds of luck, each normal: that of the seed, that
 of the sentence (the same for all seeds of a system), and that of both together (this seed on this
-sentence). What each adds to the standard deviation of a *score* is 0, 0.5 or 1 in the grid, for a
-score that is a mean over sentences. More rows have two systems that are not alike, and BLEU, from
+sentence). What each adds to the standard deviation of a *score* is between 0 and 1 in the grid, for
+a score that is a mean over sentences. More rows have two systems that are not alike, and BLEU, from
 counts of n-grams.
 
 The store has, for 3, 5 and 8 seeds of each system, how often the 95% interval covers the truth: by
@@ -51,6 +51,7 @@ GRID = {  # standard deviation of a score from: seeds, sentences, both together
     "all three, few seeds' luck": (0.5, 1.0, 1.0),
     "all three, few sentences' luck": (1.0, 0.5, 0.5),
     "all three, most of it together": (0.5, 0.5, 1.0),
+    "seeds and a little of sentences": (1.0, 0.25, 0.0),
 }
 UNLIKE = {  # seeds of both systems, and their deviations
     "one system's seeds scatter four times as much": ((5, 5), (2.0, 1.0, 0.5), (0.5, 1.0, 0.5)),

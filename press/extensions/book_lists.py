@@ -191,7 +191,7 @@ class FrozenClaims(SphinxDirective):
 SHOWN = {  # kind of luck in the study -> how the page says it
     "seeds only": "seeds",
     "sentences only": "sentences",
-    "both together only": "single sentences with single seeds",
+    "both together only": "single seeds on single sentences",
     "seeds and sentences": "seeds and sentences",
     "all three": "all three",
 }
@@ -214,13 +214,13 @@ def truth_rule(study: dict) -> list[str]:
     for rule, name in INSTEAD.items():
         lines.append(line(f"all three, the interval from {name} alone", "all three", rule))
     power = {row["seeds"]: row for row in study["power"] if row["seeds"] in numbers}
-    found = ", ".join(f"{row['rule']:.0%} with {number} seeds" for number, row in power.items())
+    found = ", ".join(f"{row['rule']:.0%} with {number}" for number, row in power.items())
     tables = study["wrong tables"]
     after = (
-        "A true difference of four times the standard deviation between seeds is found in "
-        f"{found}. A table of ten comparisons without any difference claims one in "
-        f"{tables['Holm']:.0%} of all cases, and in {tables['each on its own']:.0%} if each were "
-        "judged on its own."
+        "How often is a true difference of four times the standard deviation between seeds found? "
+        f"By number of seeds: {found}. Of the tables of ten comparisons without any difference, "
+        f"{tables['Holm']:.0%} claim one, which would be {tables['each on its own']:.0%} if each "
+        "comparison were judged on its own."
     )
     return [*lines, "", after]
 

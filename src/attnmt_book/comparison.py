@@ -32,8 +32,8 @@ to both sides (Banerjee 1961, for sums of independent variances). t(f) is the qu
 t distribution; f_seeds follows from Satterthwaite (1946), as in Welch's t-test; f_sentences is one
 fewer than the draws or the sentences, whichever are fewer. Where sentences play no part, this *is*
 Welch's t-test. One common number of degrees of freedom for all terms would give shorter intervals,
-but with three seeds of one system, or of two that scatter very differently, they cover too rarely:
-92% for 95%, and at the stricter levels of a long table they err several times too often.
+but with three seeds of one system, or of two that scatter very differently, they cover less than
+93%, and at the stricter levels of a long table they err more than twice as often as they may.
 ``results/studies/truth_rule.json`` has the simulated coverage of both.
 
 **The seeds are independent**, even where two systems share their numbers: with another architecture

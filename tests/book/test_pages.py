@@ -193,7 +193,7 @@ def test_the_truth_rule_is_shown_from_the_study():
     shown = {"all three": "rule", "all three, the interval from seeds alone": "seeds alone"}
     for name, rule in shown.items():
         assert " | ".join([f"| {name}", *(f"{row[rule]:.1%}" for row in rows)]) + " |" in lines
-    assert f"in {study['wrong tables']['Holm']:.0%} of all cases" in lines[-1]
+    assert f"{study['wrong tables']['Holm']:.0%} claim one" in lines[-1]
     study["coverage"]["two systems"][0]["rule"] = 0.123
     assert "12.3%" in book_lists.truth_rule(study)[2]
 

@@ -314,7 +314,7 @@ def test_steps_go_forth_and_back_and_play(visit):
     assert frame() == "score"
     seen = []
     for _ in range(4):
-        lit = box.locator(".live-frames .lit mark").inner_text()
+        lit = box.locator(".live-frames button[aria-current] mark").inner_text()
         assert lit
         seen.append(frame())
         assert box.locator(".live-code pre.lit").count() == 1
