@@ -132,7 +132,7 @@ def test_every_public_name_is_on_the_package_page():
     names = {name for name in vars(attnmt) if not name.startswith("_")}
     modules = {path.stem for path in Path(attnmt.__file__).parent.glob("*.py")}
     overview = page("api").partition("\n## ")[0].partition("What the chapters share")[0]
-    listed = set(re.findall(r"`(?:~attnmt\.\w+\.)?(\w+)`", overview)) - {"attnmt"}
+    listed = set(re.findall(r"`(?:~attnmt\w*\.(?:\w+\.)?)?(\w+)`", overview)) - {"attnmt"}
     assert listed == names - modules
 
 
