@@ -17,6 +17,7 @@ it, drawn by `python -m press.stills` and stored in `book/_live/stills`.
 from __future__ import annotations
 
 import ast
+import gzip
 import hashlib
 import inspect
 import json
@@ -89,9 +90,8 @@ class Block:
     def bytes(self) -> int:
         """What the first touch fetches."""
         models = self.models[:1] if self.frames else self.models
-        files = [weights.FOLDER / f"{name}.safetensors" for name in models]
-        files += [SOURCE / "translator.mjs", SOURCE / "sentences.json"]
-        return sum(file.stat().st_size for file in files)
+        files = [SOURCE / "translator.mjs", SOURCE / "sentences.json"]
+        return sum(map(packed_size, models)) + sum(file.stat().st_size for file in files)
 
 
 def block(models: str, options: dict[str, str]) -> Block:
@@ -108,7 +108,12 @@ def block(models: str, options: dict[str, str]) -> Block:
         raise ValueError(f"live: there is no option {', '.join(sorted(unknown))}")
     if not options.get("sentence"):
         raise ValueError("live: the option sentence is missing, with a German sentence")
-    return Block(names, options["sentence"], options.get("english", ""), "frames" in options)
+    return Block(
+        names,
+        options["sentence"],
+        english=options.get("english", ""),
+        frames="frames" in options,
+    )
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -139,9 +144,8 @@ def book_blocks(root: Path = ROOT) -> list[Block]:
 def page_bytes(of_page: Iterable[Block]) -> int:
     """What a page fetches if its reader touches everything."""
     models = {name for shown in of_page for name in shown.models}
-    files = [weights.FOLDER / f"{name}.safetensors" for name in models]
-    files += [SOURCE / name for name in MODULES]
-    return sum(file.stat().st_size for file in files)
+    component = sum((SOURCE / name).stat().st_size for name in MODULES)
+    return component + sum(map(packed_size, models))
 
 
 # ---------------------------------------------------------------------------------------- its HTML
@@ -217,10 +221,20 @@ def source_of(name: str) -> dict[str, str]:
 # --------------------------------------------------------------------------------------- its files
 
 
+@cache
+def packed(name: str) -> bytes:
+    """A model's file, packed by gzip: a tenth less to fetch. The same bytes every time."""
+    return gzip.compress((weights.FOLDER / f"{name}.safetensors").read_bytes(), mtime=0)
+
+
+def packed_size(name: str) -> int:
+    return len(packed(name))
+
+
 def copy_files(target: Path, models: Iterable[str]) -> None:
     """Put the component and these models' weights into a folder of the site."""
     target.mkdir(parents=True, exist_ok=True)
     for name in MODULES:
         shutil.copyfile(SOURCE / name, target / name)
     for name in models:
-        shutil.copyfile(weights.FOLDER / f"{name}.safetensors", target / f"{name}.safetensors")
+        (target / f"{name}.safetensors.gz").write_bytes(packed(name))

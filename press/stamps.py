@@ -2,7 +2,8 @@
 
 An executed notebook holds a hash of its code and one of the modules that it imports, by which
 `stale` tells whether the outputs belong to the code beside them. A change elsewhere in `src/`, as
-of the command line, leaves it fresh.
+of the command line, leaves it fresh. `python -m press.stamps FILE ...` tells of notebooks that are
+not.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import ast
 import contextlib
 import hashlib
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
@@ -76,3 +79,14 @@ def faults(path: str | Path) -> list[str]:
         if any(output.output_type == "error" for output in cell.outputs):
             found.append(f"cell {number} stored an error")
     return found
+
+
+def main(paths: Sequence[str]) -> int:
+    """Say what makes the outputs of some notebooks unfit to be published; returns the exit code."""
+    found = [f"{path}: {fault}" for path in paths for fault in faults(path)]
+    print(*found, sep="\n", end="\n" if found else "")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

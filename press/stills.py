@@ -22,7 +22,7 @@ from press.pdf import chromium
 
 PAGE = '<!doctype html><html lang="en"><link rel="stylesheet" href="see.css"><body></body></html>'
 # What the reader can do nothing with before the component is there goes; pixels become pictures.
-DRAW = """async (options) => {
+DRAW = """async ({ options, unused }) => {
   const { render } = await import("./see.mjs");
   const el = document.createElement("div");
   document.body.replaceChildren(el);
@@ -45,14 +45,21 @@ DRAW = """async (options) => {
     canvas.replaceWith(picture);
   }
   const field = view.querySelector("input");
-  field.replaceWith(Object.assign(document.createElement("p"), { lang: "de", className: "live-field", textContent: field.value }));
-  view.querySelectorAll("label, .live-list, .live-notes, .live-buttons, .live-controls, .live-which, .live-code, .live-growth, [aria-live]:not(.live-say)").forEach((part) => part.remove());
+  const written = { lang: "de", className: "live-field", textContent: field.value };
+  field.replaceWith(Object.assign(document.createElement("p"), written));
+  for (const part of view.querySelectorAll(unused)) part.remove();
   view.querySelectorAll("button").forEach((button) => replace(button, "span"));
   for (const part of [view, ...view.querySelectorAll("[tabindex], [aria-live]")])
     for (const name of ["tabindex", "aria-live", "data-done"]) part.removeAttribute(name);
   view.querySelectorAll(".live-words").forEach((words) => words.removeAttribute("role"));
   return view.outerHTML;
 }"""
+
+
+UNUSED = (
+    "label, .live-list, .live-notes, .live-buttons, .live-controls, .live-which, .live-code,"
+    " .live-growth, [aria-live]:not(.live-say)"
+)
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -64,7 +71,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 def draw(page: Page, shown: live.Block) -> str:
     """The still of one block."""
-    html = page.evaluate(DRAW, shown.options | {"frame": 3})
+    html = page.evaluate(DRAW, {"options": shown.options | {"frame": 3}, "unused": UNUSED})
     return f"<!-- drawn with {live.marks(shown.models)} -->\n{html}\n"
 
 

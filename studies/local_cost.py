@@ -42,9 +42,8 @@ def measure(score: str, use: str, kind: str, length: int) -> dict:
     def case(length: int) -> Callable[[], None]:
         """One call of attention, as a function of no arguments."""
         sentences, queries = (64, 1) if step else (1, length)
-        lengths = torch.full((sentences,), length)
         mask = torch.ones(sentences, length, dtype=torch.bool)
-        memory = attention.prepare(Memory(torch.randn(sentences, length, 128), mask, lengths))
+        memory = attention.prepare(Memory(torch.randn(sentences, length, 128), mask))
         memory = replace(memory, keys=memory.keys.detach())
         query = torch.randn(sentences, queries, 128, requires_grad=not step)
 

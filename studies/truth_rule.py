@@ -66,7 +66,7 @@ FIRST = 200
 GAP = 4.0  # standard deviations of seeds
 TABLE = 10  # comparisons
 
-MEAN = Metric("mean", 2, 1, lambda sums: sums[..., 0] / sums[..., 1])
+MEAN = Metric("mean", 2, 1, score=lambda sums: sums[..., 0] / sums[..., 1])
 
 
 def made_up(rng: np.random.Generator, seeds: int, deviations: Sequence[float]) -> System:
@@ -157,7 +157,8 @@ def power(rng: np.random.Generator, seeds: int, repetitions: int) -> dict[str, f
 
 def wrong_tables(rng: np.random.Generator, repetitions: int) -> dict[str, float]:
     """How often a table without any difference claims one. Five seeds, seeds' luck alone."""
-    holm, each = 0, 0
+    holm = 0
+    each = 0
     for _ in range(repetitions):
         table = [compare(*map(by_scores, rng.normal(size=(2, 5)))) for _ in range(TABLE)]
         holm += any(one.verdict != "undecided" for one in decide(table))
@@ -180,7 +181,7 @@ def alone(repetitions: int, seeds: Sequence[int] = SEEDS, level: float = 0.95) -
     rows = []
     for (number, (name, deviations)), m in product(enumerate(GRID.items()), seeds):
         draw = partial(made_up, np.random.default_rng([20 + number, m]), m, deviations)
-        found = coverage(draw, partial(constant, 0.0), repetitions, level)
+        found = coverage(draw, partial(constant, 0.0), repetitions, level=level)
         rows.append({"luck": name, "deviations": list(deviations), "seeds": m, **found})
     return rows
 

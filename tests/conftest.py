@@ -85,7 +85,7 @@ def make_memory(lengths, S, d, seed=1) -> Memory:
     torch.manual_seed(seed)
     annotations = torch.randn(len(lengths), S, d, dtype=torch.double)
     lengths = torch.tensor(lengths)
-    return Memory(annotations, torch.arange(S) < lengths[:, None], lengths)
+    return Memory(annotations, torch.arange(S) < lengths[:, None])
 
 
 def bahdanau(corpus, score, window, hidden=8) -> Translator:

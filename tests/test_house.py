@@ -17,14 +17,14 @@ from press.tree import copy_tree
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "src" / "attnmt"
 GRAMMAR = ROOT / "src" / "attnmt_grammar"
-ROOMS = ("src/attnmt_book", "studies", "press")
+ROOMS = ("src", "studies", "press", "benchmarks")
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 each_module = pytest.mark.parametrize(
     "path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix()
 )
 LIMIT = 2_000  # lines of code of the core: what a student reads in two evenings
 # of the grammar, and of the file that keeps what it made
-GRAMMAR_LIMITS = {"__init__.py": 600, "store.py": 120}
+GRAMMAR_LIMITS = {"__init__.py": 700, "store.py": 120}
 FUNCTION_LIMIT = 40
 POSITIONAL = 3  # arguments; from the fourth on they have names
 
@@ -172,6 +172,12 @@ def test_the_grammar_knows_nothing_of_attention_and_stays_small():
         assert len(lines_of_code(source)) < limit
 
 
+@pytest.fixture(scope="module")
+def ours() -> set[str]:
+    """What of ours takes many arguments."""
+    return taking_many([path.read_text("utf8") for path in MODULES])
+
+
 @each_module
 def test_functions_are_short(path):
     found = dict(functions(path.read_text("utf8")))
@@ -184,9 +190,7 @@ def test_one_assignment_assigns_one_thing(path):
 
 
 @each_module
-def test_from_the_fourth_on_arguments_have_names(path):
-    everywhere = [path.read_text("utf8") for path in (ROOT / "src").rglob("*.py")]
-    ours = taking_many(everywhere + [path.read_text("utf8") for path in MODULES])
+def test_from_the_fourth_on_arguments_have_names(path, ours):
     assert list(islice(long_calls(path.read_text("utf8"), ours), 3)) == []
 
 

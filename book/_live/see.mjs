@@ -4,7 +4,7 @@
 //
 // Options, all but `mode` optional:
 //   mode         "pair" (two models side by side), "single" (one), "step" (one word, frame by frame)
-//   models       names of weights: "rnnsearch" is fetched from rnnsearch.safetensors beside this module
+//   models       names of weights: "rnnsearch" is fetched from rnnsearch.safetensors.gz beside this
 //   weights      instead of fetching: { name: ArrayBuffer, or text in base64 }
 //   sentence     German, to begin with, and `english`, its translation
 //   sentences    instead of fetching sentences.json: its content
@@ -104,6 +104,14 @@ export function nearest(word, known) {
 
 // ------------------------------------------------------------------------------ fetching
 
+// Bytes as they are, or unpacked: some servers unpack such files on the way.
+async function unpacked(bytes) {
+  const [one, two] = new Uint8Array(bytes, 0, 2);
+  if (one !== 0x1f || two !== 0x8b) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
 // A file's bytes; `progress(bytes)` hears of each part that arrives.
 async function fetchBytes(url, progress) {
   const response = await fetch(url);
@@ -114,7 +122,7 @@ async function fetchBytes(url, progress) {
     parts.push(part.value);
     progress(part.value.length);
   }
-  return new Blob(parts).arrayBuffer();
+  return unpacked(await new Blob(parts).arrayBuffer());
 }
 
 async function fetchJson(url) {
@@ -158,7 +166,7 @@ class Library {
     const given = this.options.weights?.[name];
     const { load } = await this.translator();
     if (given) return load(typeof given === "string" ? fromBase64(given) : given);
-    return this.once(name, async () => load(await fetchBytes(beside(`${name}.safetensors`), progress)));
+    return this.once(name, async () => load(await fetchBytes(beside(`${name}.safetensors.gz`), progress)));
   }
 }
 
@@ -256,12 +264,19 @@ class Words {
       { type: "button", class: `live-word ${kind}`, tabindex: this.buttons.length ? -1 : 0 },
       make("span", { class: "live-bar", "aria-hidden": "true" }, make("i")),
       make("span", { class: "live-text" }, shown),
+      " ",
       gloss === undefined ? null : make("span", { class: "live-gloss", lang: "en" }, gloss || "\u00a0"),
+      make("span", { class: "live-hidden live-more", lang: "en" }),
     );
     if (word === "<unk>") button.title = "a word that the model does not know";
     this.buttons.push(button);
     this.element.append(button);
     return button;
+  }
+
+  // What a screen reader says after the word.
+  tell(at, text) {
+    this.buttons[at].querySelector(".live-more").textContent = `, ${text}`;
   }
 
   // Bars of these weights; none at all without them.
@@ -573,13 +588,14 @@ class Card {
   constructor({ model, light, beside: other }) {
     this.model = model;
     this.about = describe(model);
+    this.title = this.about.title;
     this.words = new Words({ label: `Translation by ${this.about.name}`, lang: "en", light });
     this.verdict = make("p", { class: "live-verdict" });
     this.vector = make("div", { class: "live-vector" });
     this.element = make(
       "div",
       { class: `live-card ${model.attends ? "attends" : "fixed"}`, role: "group", "aria-label": `${this.about.title}: ${this.about.name}` },
-      make("h4", { class: "live-title" }, this.about.title, " ", make("small", {}, `${this.about.name}, ${this.about.paper}`)),
+      make("p", { class: "live-title" }, this.about.title, " ", make("small", {}, `${this.about.name}, ${this.about.paper}`)),
       this.words.element,
       this.verdict,
       other ? this.vector : null,
@@ -589,8 +605,8 @@ class Card {
   // Beside a model of the same kind, by what sets it apart.
   nameIt() {
     const { config } = this.model;
-    const title = config.feeding ? "With input feeding" : "Without input feeding";
-    this.element.querySelector(".live-title").firstChild.data = title;
+    this.title = config.feeding ? "With input feeding" : "Without input feeding";
+    this.element.querySelector(".live-title").firstChild.data = this.title;
   }
 
   // Translate, drawing word by word.
@@ -661,12 +677,16 @@ class Translation {
     this.say = make("p", { class: "live-say" });
     this.spoken = make("p", { class: "live-hidden", "aria-live": "polite" });
     this.reference = make("p", { class: "live-reference" });
-    this.grid = new Grid({ light: (row, column) => (row >= 0 ? this.lightTarget(this.looker, row) : this.lightSource(column)) });
+    this.lookers = this.cards.filter((card) => card.model.attends);
+    for (const card of this.lookers)
+      card.grid = new Grid({ light: (row, column) => (row >= 0 ? this.lightTarget(card, row) : this.lightSource(column)) });
     this.growth = make("div", { class: "live-growth" });
-    const alignment = make(
-      "div", { class: "live-alignment" },
-      make("h4", { class: "live-title" }, "Where the model looked", make("small", {}, " a row for each English word: the darker, the more weight")),
-      this.grid.element,
+    const alignment = this.lookers.map((card) =>
+      make(
+        "div", { class: "live-alignment" },
+        make("p", { class: "live-title" }, this.lookers.length > 1 ? `Where it looked, ${card.title.toLowerCase()} ` : "Where the model looked ", make("small", {}, "a row for each English word: the darker, the more weight")),
+        card.grid.element,
+      ),
     );
     this.element = make(
       "div",
@@ -677,7 +697,7 @@ class Translation {
       make("div", { class: "live-cards" }, this.cards.map((card) => card.element)),
       this.reference,
       mode === "pair" ? this.growth : null,
-      this.looker ? alignment : null,
+      alignment.length ? make("div", { class: "live-cards" }, alignment) : null,
       this.spoken,
     );
     this.element.addEventListener("pointerleave", () => this.settle());
@@ -694,7 +714,7 @@ class Translation {
     this.source.clear();
     this.say.textContent = "";
     this.reference.textContent = "";
-    this.grid.clear(read.words, this.looker?.about.name ?? "");
+    this.lookers.forEach((card) => card.grid.clear(read.words, card.about.name));
     if (!read.words.some(isWord)) {
       this.cards.forEach((card) => card.words.clear());
       this.cards.forEach((card) => card.vector.replaceChildren());
@@ -712,9 +732,8 @@ class Translation {
       if (first) performance.mark("live-first-word");
       first = false;
       card.show(at);
-      if (card !== this.looker) return;
-      this.grid.add(card.steps[at]);
-      this.source.bars(card.steps[at].align);
+      card.grid?.add(card.steps[at]);
+      if (card === this.looker) this.source.bars(card.steps[at].align);
     };
     const results = await Promise.all(this.cards.map((card) => card.run(read.words, stale, seen)));
     if (results.includes(null) || stale()) return;
@@ -724,7 +743,7 @@ class Translation {
 
   finish(entry) {
     const reference = entry.reference ?? null;
-    this.reference.replaceChildren(...(entry.en ? [make("b", {}, "Reference: "), entry.en] : []));
+    this.reference.replaceChildren(...(entry.en ? [make("b", {}, "Reference translation: "), entry.en] : []));
     const shares = this.cards.map((card) => card.judge(reference));
     this.rest = this.looker ? farthest(this.looker.steps) : 0;
     this.settle();
@@ -739,15 +758,13 @@ class Translation {
   // What a screen reader says of each word.
   label() {
     const { words } = this.read;
-    for (const card of this.cards)
-      card.steps.forEach((step, at) => {
-        card.words.buttons[at].setAttribute("aria-label", `${step.word}${step.align ? `, looks at ${strongest(step.align, words)}` : ""}`);
-      });
-    if (!this.looker) return;
+    for (const card of this.cards.filter((each) => each.model.attends))
+      card.steps.forEach((step, at) => card.words.tell(at, `looks at ${strongest(step.align, words)}`));
+    if (!this.looker?.steps.length) return;
     const written = this.looker.steps.map((step) => step.word);
     words.forEach((word, s) => {
       const column = this.looker.steps.map((step) => step.align[s]);
-      this.source.buttons[s].setAttribute("aria-label", `${word}, ${this.sentences.glosses?.[word] ?? ""}, looked at by ${strongest(column, written)}`);
+      this.source.tell(s, `looked at by ${strongest(column, written)}`);
     });
   }
 
@@ -767,7 +784,7 @@ class Translation {
       other.show(Math.min(at, other.steps.length - 1));
     });
     this.source.bars(step.align);
-    this.grid.mark(card === this.looker ? at : -1, -1);
+    this.lookers.forEach((other) => other.grid.mark(other === card ? at : -1, -1));
     const { words } = this.read;
     if (!step.align) {
       this.say.replaceChildren(`${card.about.name} wrote `, quoted(step.word), " from the same vector as every other word. It has nothing to look at.");
@@ -785,7 +802,7 @@ class Translation {
     const column = this.looker.steps.map((step) => step.align[s]);
     this.cards.forEach((card) => card.words.bars(card === this.looker ? column : null));
     this.source.bars(null, s);
-    this.grid.mark(-1, s);
+    this.lookers.forEach((card) => card.grid.mark(-1, s));
     const best = largest(column);
     if (!column.length) return;
     this.say.replaceChildren(german(this.read.words[s]), " was looked at most for ", quoted(this.looker.steps[best].word), ": it got ", make("b", {}, percent(column[best])), " of the attention there.");
@@ -810,7 +827,7 @@ class Translation {
       return cell;
     };
     this.growth.replaceChildren(
-      make("h4", { class: "live-title" }, "As the sentence grows", make("small", {}, " share of the reference's words")),
+      make("p", { class: "live-title" }, "As the sentence grows", make("small", {}, " share of the reference's words")),
       make(
         "table", {},
         make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "German words"), this.cards.map((card) => make("th", { scope: "col" }, card.about.title)))),
@@ -1033,9 +1050,10 @@ class Stepper {
       ...this.frames.map((frame, number) => {
         const lit = number === this.frame;
         const press = () => ((this.frame = number), this.stop(), this.draw());
-        const button = make("button", { type: "button", class: "live-frame", "aria-current": lit ? "step" : null, onclick: press }, make("b", {}, `${number + 1} ${frame.name}`), html("span", { class: "live-equation" }, mark(frame.equation)));
+        const button = make("button", { type: "button", class: "live-frame", "aria-current": lit ? "step" : null, onclick: press }, make("b", {}, make("span", {}, `${number + 1} `), frame.name), html("span", { class: "live-equation" }, mark(frame.equation)));
         return make("li", { class: lit ? "lit" : "" }, button);
       }),
+      html("li", { class: "live-narrow lit live-equation", "aria-hidden": "true" }, mark(this.frames[this.frame].equation)),
     );
   }
 
@@ -1079,7 +1097,7 @@ class Stepper {
     const shown = this.frames[this.frame].key === "word";
     this.best.classList.toggle("later", !shown);
     this.best.replaceChildren(
-      html("h5", {}, `Next word: five best of ${this.model.targetWords.length}, <mark>${sub(this.symbols.word)}</mark>`),
+      html("p", { class: "live-hint" }, `Next word: five best of ${this.model.targetWords.length}, <mark>${sub(this.symbols.word)}</mark>`),
       make("ol", {}, step.best.map(({ word, p }) => {
         const line = make("li", { class: word === step.word && shown ? "lit" : "" }, make("span", {}, shown ? word : "\u2007"), make("i"), make("b", {}, shown ? percent(p) : ""));
         line.style.setProperty("--w", shown ? p.toFixed(4) : 0);
@@ -1122,7 +1140,7 @@ class Stepper {
     const top = Math.max(...taking);
     const total = sum(taking.map((score) => Math.exp(score - top)));
     const share = Math.exp(step.scores[best] - top) / total;
-    const text = ["Softmax makes shares of the scores: for ", german(this.read.words[best]), `, e^${number(step.scores[best])} over the sum of all is ${percent(share)}.`];
+    const text = ["Softmax makes shares of the scores: for ", german(this.read.words[best]), ", ", html("span", {}, `e<sup>${number(step.scores[best])}</sup>`), ` divided by the sum of all is ${percent(share)}.`];
     if (step.window) text.push(` Only words ${step.window.first + 1} to ${step.window.last + 1} take part, and a Gaussian round p = ${step.window.p.toFixed(1)} multiplies them.`);
     else text.push(" Together they are 100%.");
     return text;

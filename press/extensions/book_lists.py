@@ -210,7 +210,7 @@ def truth_rule(study: dict) -> list[str]:
         return f"| {' | '.join([name, *cells])} |"
 
     lines += [line(name, luck, "rule") for luck, name in SHOWN.items()]
-    lines.append(line("BLEU, counted from words", "BLEU", "rule", "BLEU"))
+    lines.append(line("BLEU, counted from words", "BLEU", "rule", where="BLEU"))
     for rule, name in INSTEAD.items():
         lines.append(line(f"all three, the interval from {name} alone", "all three", rule))
     power = {row["seeds"]: row for row in study["power"] if row["seeds"] in numbers}

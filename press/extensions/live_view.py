@@ -53,32 +53,32 @@ def models_of(env) -> dict[str, set[str]]:
     return env.live_models
 
 
-def forget(app, env, docname):
+def forget(app, env, docname) -> None:
     """Before a page is read again."""
     models_of(env).pop(docname, None)
 
 
-def merge(app, env, docnames, other):
+def merge(app, env, docnames, other) -> None:
     """From a process that read some of the pages."""
     theirs = models_of(other)
     models_of(env).update({name: theirs[name] for name in docnames if name in theirs})
 
 
-def add_files(app, pagename, templatename, context, doctree):
+def add_files(app, pagename, templatename, context, doctree) -> None:
     """A page with a live block, and no other, loads the component."""
     if models_of(app.env).get(pagename):
         app.add_css_file(f"{live.FOLDER}/see.css")
         app.add_js_file(f"{live.FOLDER}/page.mjs", type="module")
 
 
-def copy(app, error):
+def copy(app, error) -> None:
     """The component and the weights that pages show, into the site."""
     if error is None and app.builder.format == "html":
         models = set().union(*models_of(app.env).values())
         live.copy_files(Path(app.outdir, "_static", live.FOLDER), models)
 
 
-def setup(app):
+def setup(app) -> dict[str, object]:
     app.add_directive("live", Live)
     app.connect("env-purge-doc", forget)
     app.connect("env-merge-info", merge)

@@ -2,7 +2,7 @@
 
 from attnmt.attention import Additive, Concat, Dot, General, Location, ScaledDot
 from attnmt.attention import Attention, Global, Monotonic, Predictive
-from attnmt.corpus import Corpus, DataUnavailable, Pair
+from attnmt.corpus import Corpus, Pair
 from attnmt.corpus import corpus_from_files, grammar_corpus, multi30k
 from attnmt.decoding import Ensemble, Translation, beam_search, greedy
 from attnmt.decoding import force_align, read_dictionary, replace_unknown
@@ -11,5 +11,6 @@ from attnmt.metrics import bleu, bleu_by_length, paired_bootstrap, perplexity
 from attnmt.model import Translator, luong, rnnencdec, rnnsearch, sutskever
 from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, History, Recipe, fit
 from attnmt.vocab import Vocabulary, detokenise, tokenise
+from attnmt_text import DataUnavailable
 
 __version__ = "0.1.0"

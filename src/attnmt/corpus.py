@@ -4,31 +4,23 @@ Two corpora serve the whole book: :func:`grammar_corpus`, made by our own gramma
 that are known, and :func:`multi30k`, real captions of images.
 """
 
-import gzip
 import hashlib
 import os
 import random
 import sys
-import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-import pooch
-
 from attnmt.checks import one_of, whole
 from attnmt.vocab import Vocabulary, tokenise
 from attnmt_grammar import Sample, written
-from attnmt_grammar.store import draw_once
+from attnmt_grammar.store import draw_once, uncollected
+from attnmt_text import MULTI30K_URL, data_folder, default_folder, raw_pairs, read_lines
 
 Link = tuple[int, int]
 Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
-
-
-class DataUnavailable(RuntimeError):
-    """A corpus could be neither found on this machine nor downloaded."""
 
 
 @dataclass(frozen=True)
@@ -126,28 +118,6 @@ def take_pairs(
 # ------------------------------------------------------------------------------- a reader's text
 
 
-def _read_lines(path: str | os.PathLike) -> list[str]:
-    """The lines of a UTF-8 text file, plain or gzipped."""
-    data = Path(path).read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{path} is a damaged gzip file ({error}). Pack it again.") from error
-    if b"\0" in data:
-        line = data[: data.index(b"\0")].count(b"\n") + 1
-        raise ValueError(f"{path}, line {line}: a zero byte; this is not a file of UTF-8 text")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        why = f"not UTF-8 ({error.reason}). Convert the file, for instance with iconv"
-        raise ValueError(f"{path}, line {line}: {why}") from error
-    if not text.strip():
-        raise ValueError(f"{path} is empty")
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-
-
 def corpus_from_files(
     source: str | os.PathLike,
     target: str | os.PathLike | None = None,
@@ -206,9 +176,9 @@ def _read_texts(
     source: str | os.PathLike, target: str | os.PathLike | None
 ) -> list[tuple[str, str]]:
     """The pairs of sentences in two files, or in the first two columns of one."""
-    lines = _read_lines(source)
+    lines = read_lines(source)
     if target is not None:
-        targets = _read_lines(target)
+        targets = read_lines(target)
         if len(lines) != len(targets):
             raise ValueError(
                 f"{source} has {len(lines):,} lines and {target} {len(targets):,}: from line "
@@ -227,79 +197,8 @@ def _read_texts(
 
 # ------------------------------------------------------------------------------------- Multi30k
 
-MULTI30K_URL = (
-    "https://raw.githubusercontent.com/multi30k/dataset/"
-    "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw"
-)
-CHECKSUMS = Path(__file__).with_name("multi30k.sha256").read_text(encoding="utf-8")
-MULTI30K_SHA256 = dict(line.split() for line in CHECKSUMS.splitlines())
 MULTI30K_PAIRS = ("de-en", "en-de", "en-fr", "fr-en")
 MULTI30K_HELD_OUT = {"valid": "val", "test": "test_2016_flickr"}
-
-
-def default_folder() -> Path:
-    """Where data are kept if nothing else is said: ``~/.cache/attnmt``."""
-    return Path.home() / ".cache" / "attnmt"
-
-
-def data_folder() -> Path:
-    """Where data are kept: ``$ATTNMT_DATA``, or else ``~/.cache/attnmt``."""
-    folder = Path(os.environ.get("ATTNMT_DATA") or default_folder())
-    if not folder.expanduser().is_absolute():
-        raise ValueError(
-            f"ATTNMT_DATA is {str(folder)!r}, a relative path, which means another folder in every "
-            "chapter. Set it to an absolute path."
-        )
-    return folder.expanduser()
-
-
-def _fetch(file: str, folder: Path, url: str) -> Path:
-    """The path of a Multi30k file, downloaded if it is not there, its checksum verified."""
-    shelf = pooch.create(folder, base_url=f"{url.rstrip('/')}/", registry=MULTI30K_SHA256)
-    by_hand = f"Or put the file there yourself: {folder / file}"
-    try:
-        with _no_empty_folders(folder):
-            return Path(shelf.fetch(file, downloader=pooch.HTTPDownloader(progressbar=True)))
-    except ValueError as error:  # pooch's word for a checksum that differs
-        raise DataUnavailable(
-            f"{url}/{file} did not arrive whole: its SHA-256 is not the expected "
-            f"{MULTI30K_SHA256[file]}. Nothing was kept. Try again; if it happens twice, the file "
-            f"was changed at that address. {by_hand}"
-        ) from error
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
-        raise DataUnavailable(
-            f"{folder} cannot be a folder to write in: {error}. Is a file of that name in the way? "
-            "Move it, or set ATTNMT_DATA to another folder."
-        ) from error
-    except OSError as error:  # every error of the network is one, too
-        raise DataUnavailable(
-            f"{file} is not in {folder} and could not be downloaded from {url} "
-            f"({type(error).__name__}). Is there a network? {by_hand}"
-        ) from error
-
-
-@contextmanager
-def _no_empty_folders(folder: Path) -> Iterator[None]:
-    """Of the folders made inside, down to this one, those that stay empty are removed again."""
-    new = [path for path in (folder, *folder.parents) if not path.exists()]  # the lowest first
-    try:
-        yield
-    finally:
-        for path in new:
-            with suppress(OSError):  # it holds something, or was never made
-                path.rmdir()
-
-
-def _raw_pairs(
-    part: str, languages: tuple[str, str], folder: Path, url: str
-) -> list[tuple[str, str]]:
-    """The sentences of one part of Multi30k in two languages."""
-    sides = []
-    for language in languages:
-        path = _fetch(f"{part}.{language}.gz", folder, url)
-        text = gzip.decompress(path.read_bytes()).decode("utf-8")
-        sides.append(text.removesuffix("\n").split("\n"))
-    return list(zip(*sides, strict=True))
 
 
 def multi30k(
@@ -337,7 +236,7 @@ def multi30k(
     languages = tuple(pair.split("-"))
     shelf = Path(folder or data_folder()) / "multi30k"
     draw = random.Random(seed)
-    texts = _raw_pairs("train", languages, shelf, url=url)
+    texts = raw_pairs("train", languages, shelf, url=url)
     texts.sort(key=lambda _: draw.random())  # a shuffle that is the same in every Python
     report: dict[str, int] = {}
     kept: list[Pair] = []
@@ -353,7 +252,7 @@ def multi30k(
         )
     parts = {"train": kept[:train]}
     for part, file in MULTI30K_HELD_OUT.items():  # complete, whatever the sentences' lengths
-        texts = _raw_pairs(file, languages, shelf, url=url)
+        texts = raw_pairs(file, languages, shelf, url=url)
         parts[part] = take_pairs(texts, languages, lower, max_length=sys.maxsize, report={})
     report["kept"] = train
     more = {"vocabulary_size": vocabulary_size, "lower": lower, "report": report}
@@ -422,7 +321,8 @@ def grammar_corpus(
                 f"{words[-1]} words. For more, allow more lengths."
             )
     samples = draw_once([data_folder, default_folder], parts, side, seed)
-    drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
+    with uncollected():
+        drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
     source, target = direction.split("-")
     return Corpus(f"grammar-{direction}", source, target, vocabulary_size=vocabulary_size, **drawn)
 

@@ -189,7 +189,7 @@ class LSTMState(NamedTuple):
     def select(self, rows: Tensor) -> "LSTMState":
         """The state of some hypotheses, by index."""
         h_tilde = None if self.h_tilde is None else self.h_tilde[rows]
-        return LSTMState(self.h[:, rows], self.c[:, rows], h_tilde, self.time)
+        return LSTMState(self.h[:, rows], self.c[:, rows], h_tilde, time=self.time)
 
 
 class LSTMDecoder(Decoder):
@@ -225,6 +225,14 @@ class LSTMDecoder(Decoder):
         """Dropout, while training."""
         return dropout(x, self.dropout, self.training)
 
+    def recur(self, read: Tensor, state: LSTMState) -> tuple[Tensor, Tensor, Tensor]:
+        """One step of all layers, which read (B, m): the top layer's h_t (B, 1, n), all h and c."""
+        if self.rnn.num_layers > 1:
+            h_t, (h, c) = self.rnn(read[:, None], (state.h, state.c))
+            return h_t, h, c
+        h, c = torch.lstm_cell(read, (state.h[0], state.c[0]), *self.rnn.all_weights[0])
+        return h[:, None], h[None], c[None]
+
     def readout(self, features: Tensor) -> Tensor:
         """``W_s h~_t``: (..., n) to (..., V)."""
         return self.W_s(self.drop(features))
@@ -250,8 +258,8 @@ class SutskeverDecoder(LSTMDecoder):
 
     def step(self, Ey: Tensor, state: LSTMState, memory: Memory) -> tuple[Tensor, None, LSTMState]:
         """Recur: features (B, n) are the top layer's state; there is no align."""
-        h_t, (h, c) = self.rnn(self.drop(Ey)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
-        return h_t.squeeze(1), None, LSTMState(h, c, None, state.time + 1)
+        h_t, h, c = self.recur(self.drop(Ey), state)  # h_t: (B, 1, n)
+        return h_t.squeeze(1), None, LSTMState(h, c, None, time=state.time + 1)
 
     def forward(
         self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
@@ -286,7 +294,7 @@ class LuongDecoder(LSTMDecoder):
         feeding: bool = False,
     ):
         inputs = embedding + hidden if feeding else embedding
-        super().__init__(words, embedding, hidden, layers, dropout, inputs)
+        super().__init__(words, embedding, hidden, layers=layers, dropout=dropout, inputs=inputs)
         self.feeding = feeding
         self.attention = attention
         self.W_c = nn.Linear(annotation + hidden, hidden, bias=False)
@@ -295,7 +303,7 @@ class LuongDecoder(LSTMDecoder):
         """The encoder's last state; ``h~_0 = 0`` where it is fed."""
         h, c = final
         h_tilde = torch.zeros_like(h[-1]) if self.feeding else None
-        return self.attention.prepare(memory), LSTMState(h, c, h_tilde, 0)
+        return self.attention.prepare(memory), LSTMState(h, c, h_tilde, time=0)
 
     def attend(self, h: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor]:
         """``h~_t = tanh(W_c [c_t; h_t])`` of T states (B, T, n), and a_t (B, T, S)."""
@@ -307,10 +315,10 @@ class LuongDecoder(LSTMDecoder):
     ) -> tuple[Tensor, Tensor, LSTMState]:
         """Recur, then :meth:`attend`: features h~_t (B, n), align (B, S), the new state."""
         read = torch.cat([Ey, state.h_tilde], dim=-1) if self.feeding else Ey
-        h_t, (h, c) = self.rnn(self.drop(read)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
+        h_t, h, c = self.recur(self.drop(read), state)  # h_t: (B, 1, n)
         h_tilde, align = (each.squeeze(1) for each in self.attend(h_t, memory, state.time))
         fed = h_tilde if self.feeding else None
-        return h_tilde, align, LSTMState(h, c, fed, state.time + 1)
+        return h_tilde, align, LSTMState(h, c, fed, time=state.time + 1)
 
     def forward(
         self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
@@ -332,7 +340,9 @@ class LuongDecoder(LSTMDecoder):
         ``U``, which meets h_{t-1}, in one product.
         """
         memory, state = self.start(memory, final)
-        h, c, h_tilde = state.h[0], state.c[0], state.h_tilde  # (B, n) each
+        h = state.h[0]  # (B, n), as the other two
+        c = state.c[0]
+        h_tilde = state.h_tilde
         W, U, *biases = self.rnn.all_weights[0]
         W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
         WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -22,6 +22,8 @@ from attnmt.corpus import Link, Pair
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
 
+Words = Sequence[str]
+Sentences = Sequence[Words]
 MAX_LENGTH = (2, 10)  # a translation ends after 2 * source length + 10 words at the latest
 BATCH_WORDS = 4_096  # source words of a batch, padding counted: fewer sentences if they are long
 FORBIDDEN = {
@@ -165,7 +167,7 @@ Model = Translator | Ensemble
 
 def greedy(
     model: Searchable,
-    sentences: Sequence[Sequence[str]],
+    sentences: Sentences,
     batch_size: int = 64,
     unknown: bool = True,
 ) -> list[Translation]:
@@ -187,9 +189,7 @@ def greedy(
     return _side_by_side(model, sentences, search, size=len, batch_size=batch_size)
 
 
-def _greedy(
-    model: Searchable, unknown: bool, sentences: Sequence[Sequence[str]]
-) -> list[Translation]:
+def _greedy(model: Searchable, unknown: bool, sentences: Sentences) -> list[Translation]:
     """B sentences side by side; one that has ended goes on writing ``</s>``, at no cost."""
     memory, state, limits = _start(model, sentences)
     y = torch.full_like(limits, BOS)  # (B,)
@@ -206,12 +206,10 @@ def _greedy(
         steps.append(y)
         aligns.append(align)
         running = running & (y != EOS) & (len(steps) < limits)
-    written = torch.stack(steps, dim=1).tolist()
+    written = zip(sentences, torch.stack(steps, dim=1).tolist(), score.tolist(), strict=True)
     return [
-        _translation(model, sentence, words, score=total, aligns=aligns, rows=[row] * len(words))
-        for row, (sentence, words, total) in enumerate(
-            zip(sentences, written, score.tolist(), strict=True)
-        )
+        _translation(model, sentence, words, score=total, rows=[row] * len(words), aligns=aligns)
+        for row, (sentence, words, total) in enumerate(written)
     ]
 
 
@@ -220,7 +218,7 @@ def _greedy(
 
 def beam_search(
     model: Searchable,
-    sentences: Sequence[Sequence[str]],
+    sentences: Sentences,
     beam: int = 5,
     length_penalty: float = 0.0,
     n_best: int = 1,
@@ -304,10 +302,6 @@ class Hypotheses(NamedTuple):
         """Which have written ``</s>``: (b, k)."""
         return self.word == EOS
 
-    def of(self, sentences: Tensor | int) -> "Hypotheses":
-        """Those of some of the b sentences, or, (k,), of one."""
-        return Hypotheses(*(part[sentences] for part in self))
-
 
 def expand(hypotheses: Hypotheses, log_p: Tensor, rows: Tensor | None = None) -> Hypotheses:
     """Continue each hypothesis by its j most probable next words: (b, k) to (b, k j).
@@ -333,13 +327,10 @@ def expand(hypotheses: Hypotheses, log_p: Tensor, rows: Tensor | None = None) ->
     word[ended] = EOS
     cost[ended] = -torch.inf
     cost[ended, 0] = 0
+    score = hypotheses.score.flatten()[:, None] + cost  # (b k, j)
     length = hypotheses.length.flatten() + ~ended  # (b k,)
-    return Hypotheses(
-        word.view(b, -1),
-        row=row[:, None].expand_as(word).reshape(b, -1),
-        score=(hypotheses.score.flatten()[:, None] + cost).view(b, -1),
-        length=length[:, None].expand_as(word).reshape(b, -1),
-    )
+    row, length = (part[:, None].expand_as(word) for part in (row, length))  # (b k, j)
+    return Hypotheses(*(part.reshape(b, -1) for part in (word, row, score, length)))
 
 
 def keep(candidates: Hypotheses, beam: Beam) -> Hypotheses:
@@ -404,9 +395,7 @@ class Trail:
         return words[::-1], rows[::-1]
 
 
-def _beam_search(
-    model: Searchable, beam: Beam, sentences: Sequence[Sequence[str]]
-) -> list[list[Translation]]:
+def _beam_search(model: Searchable, beam: Beam, sentences: Sentences) -> list[list[Translation]]:
     """B sentences side by side, of which b are still searched, with k hypotheses each.
 
     Of these b k rows a step computes the R that have hope. (At first that is one a sentence.)
@@ -428,13 +417,11 @@ def _beam_search(
         hope = hopeful(hypotheses, limits, beam)
         going = hope.any(dim=1) & (limits > len(trail.aligns))  # (b,)
         for b in (~going).nonzero().flatten().tolist():
-            number = int(live[b])
-            found[number] = _translations(
-                model, sentences[number], hypotheses.of(b), beam=beam, trail=trail
-            )
+            best = Hypotheses(*(part[b, : beam.n_best] for part in hypotheses))
+            found[live[b]] = _translations(model, sentences[live[b]], best, trail=trail)
         live = live[going]
         limits = limits[going]
-        hypotheses = hypotheses.of(going)
+        hypotheses = Hypotheses(*(part[going] for part in hypotheses))
         hope = hope[going]
         trail.steps.append((hypotheses.word.flatten().tolist(), hypotheses.row.flatten().tolist()))
         state = state.select(torch.searchsorted(rows, hypotheses.row[hope]))  # where in R each was
@@ -442,25 +429,22 @@ def _beam_search(
 
 
 def _translations(
-    model: Searchable, sentence: Sequence[str], best: Hypotheses, *, beam: Beam, trail: Trail
+    model: Searchable, sentence: Words, best: Hypotheses, trail: Trail
 ) -> list[Translation]:
-    """The ``n_best`` of one sentence's hypotheses (k,), traced back; fewer if there are fewer."""
+    """The hypotheses (n_best,) of one sentence, traced back; fewer where there are fewer."""
     translations = []
-    for word, row, score, _ in list(zip(*(part.tolist() for part in best), strict=True))[
-        : beam.n_best
-    ]:
+    for word, row, score, _ in zip(*(part.tolist() for part in best), strict=True):
         if score != -math.inf:
             words, rows = trail.back(word, row)
-            translations.append(
-                _translation(model, sentence, words, score=score, rows=rows, aligns=trail.aligns)
-            )
+            path = {"score": score, "rows": rows, "aligns": trail.aligns}
+            translations.append(_translation(model, sentence, words, **path))
     return translations
 
 
 # ------------------------------------------------------------------------ what both searches share
 
 
-def _start(model: Searchable, sentences: Sequence[Sequence[str]]) -> tuple[Rows, Rows, Tensor]:
+def _start(model: Searchable, sentences: Sentences) -> tuple[Rows, Rows, Tensor]:
     """Memory and state of some sentences, and the greatest length of each translation, (B,)."""
     source = pad([model.source_vocabulary.encode(words) for words in sentences]).to(model.device)
     memory, state = model.start(source)
@@ -469,13 +453,7 @@ def _start(model: Searchable, sentences: Sequence[Sequence[str]]) -> tuple[Rows,
 
 
 def _translation(
-    model: Searchable,
-    sentence: Sequence[str],
-    words: list[int],
-    *,
-    score: float,
-    rows: Sequence[int],
-    aligns: Sequence[Tensor | None],
+    model: Searchable, sentence: Words, words: list[int], score: float, rows: list, aligns: list
 ) -> Translation:
     """A translation of ``words`` up to ``</s>``; at step t it looked as ``aligns[t][rows[t]]``."""
     length = words.index(EOS) if EOS in words else len(words)
@@ -487,7 +465,7 @@ def _translation(
     return Translation(model.target_vocabulary.decode(words[:length]), score, alignment)
 
 
-def _check(sentences: Sequence[Sequence[str]]) -> None:
+def _check(sentences: Sentences) -> None:
     if isinstance(sentences, str) or any(isinstance(sentence, str) for sentence in sentences):
         raise TypeError(
             "sentences must be lists of words. Split a text first: "
@@ -498,21 +476,12 @@ def _check(sentences: Sequence[Sequence[str]]) -> None:
             raise ValueError(f"sentence {number} is empty: there is nothing to translate")
 
 
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
-
-
 def _side_by_side(
-    model: Searchable,
-    items: Sequence[Item],
-    answer: Callable[[list[Item]], Sequence[Answer]],
-    *,
-    size: Callable[[Item], int],
-    batch_size: int,
-) -> list[Answer]:
+    model: Searchable, items: Sequence, answer: Callable, size: Callable, batch_size: int
+) -> list[Any]:
     """Answer in batches of items that are alike in ``size``; answers in the order of the items."""
     whole(1, batch_size=batch_size)
-    answers: dict[int, Answer] = {}
+    answers: dict[int, Any] = {}
     waiting = sorted(range(len(items)), key=lambda number: -size(items[number]))
     with evaluating(model):
         while waiting:
@@ -586,7 +555,7 @@ def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[s
 
 def replace_unknown(
     translations: Sequence[Translation],
-    sentences: Sequence[Sequence[str]],
+    sentences: Sentences,
     dictionary: Mapping[str, str] | None = None,
 ) -> list[Translation]:
     """Replace each ``<unk>`` by the source word with the largest weight, or by its translation.

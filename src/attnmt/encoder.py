@@ -15,20 +15,24 @@ from attnmt.batches import Source
 class Memory:
     """What the decoder may look at: one annotation for each source word.
 
-    ``annotations`` (B, S, d), ``mask`` (B, S) True = a real token, ``lengths`` (B,) true lengths.
+    ``annotations`` (B, S, d), ``mask`` (B, S) True = a real token; all real tokens come first.
     ``keys`` (B, S, k) is whatever the attention's score computed of the annotations once for the
     whole sentence; ``None`` where nothing attends.
     """
 
     annotations: Tensor
     mask: Tensor
-    lengths: Tensor
     keys: Tensor | None = None
+
+    @property
+    def lengths(self) -> Tensor:
+        """The true lengths, (B,), as the mask tells them."""
+        return self.mask.sum(dim=1)
 
     def select(self, rows: Tensor) -> "Memory":
         """The memory of some sentences, by index: a beam repeats them, a finished one leaves."""
         keys = None if self.keys is None else self.keys[rows]
-        return Memory(self.annotations[rows], self.mask[rows], self.lengths[rows], keys)
+        return Memory(self.annotations[rows], self.mask[rows], keys)
 
 
 def read(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any]:
@@ -52,7 +56,8 @@ def read(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any
 
 def packed(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any]:
     """As :func:`read`: PyTorch is told where each sentence ends."""
-    lengths, S = source.lengths.cpu(), embedded.size(1)
+    lengths = source.lengths.cpu()
+    S = embedded.size(1)
     words = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
     words, final = rnn(words)
     states, _ = pad_packed_sequence(words, batch_first=True, total_length=S)
@@ -69,7 +74,8 @@ def held(lstm: nn.LSTM, embedded: Tensor, source: Source) -> tuple[Tensor, tuple
     """
     n = lstm.hidden_size
     hold = embedded.new_zeros(4 * n, 1)  # on the gates i, f, g, o
-    hold[:n], hold[n : 2 * n] = -FAR, FAR
+    hold[:n] = -FAR
+    hold[n : 2 * n] = FAR
     weights: list[Tensor] = []
     for W, *others in lstm.all_weights:  # of each direction
         weights += [torch.cat([W, hold], dim=1), *others]
@@ -114,7 +120,7 @@ class ForwardGRU(nn.Module):
             sentence: ``h_S``, or, of two directions, ``h_1(backward)``.
         """
         annotations, final = read(self.rnn, self.embedding(source.ids), source)
-        return Memory(annotations, source.mask, source.lengths), final[-1]
+        return Memory(annotations, source.mask), final[-1]
 
 
 class BidirectionalGRU(ForwardGRU):
@@ -164,7 +170,8 @@ class StackedLSTM(nn.Module):
         if bidirectional and hidden % 2:
             raise ValueError(f"hidden must be even for a bidirectional encoder, not {hidden}")
         self.embedding = nn.Embedding(words, embedding)
-        units, inner = hidden // 2 if bidirectional else hidden, dropout if layers > 1 else 0.0
+        units = hidden // 2 if bidirectional else hidden
+        inner = dropout if layers > 1 else 0.0
         options = {"batch_first": True, "dropout": inner, "bidirectional": bidirectional}
         self.rnn = nn.LSTM(embedding, units, layers, **options)
         self.annotation_size = hidden
@@ -177,7 +184,8 @@ class StackedLSTM(nn.Module):
         Returns:
             The memory, and every layer's final state and cell, each (layers, B, n).
         """
-        ids, order = source.ids, None
+        ids = source.ids
+        order = None
         if self.reverse:
             order = reversed_positions(source)  # (B, S)
             ids = ids.gather(1, order)
@@ -187,7 +195,7 @@ class StackedLSTM(nn.Module):
             states = states.gather(1, order[..., None].expand_as(states))
         if self.rnn.bidirectional:  # (layers * 2, B, n/2) -> (layers, B, n)
             final = tuple(torch.cat([part[0::2], part[1::2]], dim=-1) for part in final)
-        return Memory(states, source.mask, source.lengths), final
+        return Memory(states, source.mask), final
 
 
 def reversed_positions(source: Source) -> Tensor:

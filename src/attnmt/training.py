@@ -69,7 +69,7 @@ class Recipe:
     per: Literal["token", "sentence"] = "token"
     keep: Literal["last", "best"] = "last"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         whole(1, epochs=self.epochs, batch_size=self.batch_size, pool=self.pool)
         positive(learning_rate=self.learning_rate, clip=self.clip)
         for name in ("optimiser", "per", "keep"):
@@ -208,11 +208,15 @@ class Training:
     def __init__(
         self, model: Translator, corpus: Corpus, recipe: Recipe, seed: int, path: Path | None
     ):
-        self.model, self.corpus, self.recipe = model, corpus, recipe
-        self.seed, self.path = seed, path
+        self.model = model
+        self.corpus = corpus
+        self.recipe = recipe
+        self.seed = seed
+        self.path = path
         self.vocabularies = model.source_vocabulary, model.target_vocabulary
         self.optimiser = OPTIMISERS[recipe.optimiser](model.parameters(), lr=recipe.learning_rate)
-        self.history, self.sums = History(device=model.device.type), Counter()
+        self.history = History(device=model.device.type)
+        self.sums = Counter()
         self.best: dict[str, Tensor] = {}
         facts = {f"model.{name}": value for name, value in model.config.items()}
         facts |= {f"recipe.{name}": value for name, value in asdict(recipe).items()}
@@ -237,7 +241,8 @@ class Training:
         """Write the checkpoint, if there is to be one: aside, flushed, renamed over the last."""
         if self.path is None:
             return
-        device, random = self.model.device, {"cpu": torch.get_rng_state()}
+        device = self.model.device
+        random = {"cpu": torch.get_rng_state()}
         if device.type == "cuda":
             random["cuda"] = torch.cuda.get_rng_state(device)
         tensors = {f"random/{name}": value for name, value in random.items()}
@@ -252,10 +257,20 @@ class Training:
         metadata |= {"facts": json.dumps(self.facts), "sums": json.dumps(self.sums)}
         write_tensors(self.path, tensors, format=FORMAT, metadata=metadata)
 
+    def begin(self) -> None:
+        """Go back to the checkpoint if there is one, and write the first if there is none."""
+        if self.path is None:
+            return
+        if self.path.exists():
+            self.restore()
+        remove_leftovers(self.path)
+        self.save()
+
     def restore(self) -> None:
         """Go back to where the checkpoint was written; :func:`fit` says what is refused."""
         metadata, tensors = read_tensors(self.path, FORMAT, "a checkpoint of attnmt")
-        there, here = json.loads(metadata["facts"]), self.facts
+        there = json.loads(metadata["facts"])
+        here = self.facts
         if other := [name for name in here | there if there.get(name) != here.get(name)]:
             raise ValueError(
                 f"{self.path} is the checkpoint of another training: its {other[0]} is "
@@ -266,7 +281,8 @@ class Training:
             part, _, rest = name.partition("/")
             parts[part][rest] = value
         self.model.load_state_dict(parts.pop("model"))
-        device, random = self.model.device, parts.pop("random")
+        device = self.model.device
+        random = parts.pop("random")
         self.best = {name: value.to(device) for name, value in parts.pop("best", {}).items()}
         torch.set_rng_state(random["cpu"])
         if "cuda" in random:
@@ -287,7 +303,8 @@ class Training:
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip))
-        total, tokens = float(losses.detach().sum()), len(losses)
+        total = float(losses.detach().sum())
+        tokens = len(losses)
         if not (math.isfinite(norm) and total < MOST * tokens):
             seen = f"a loss of {total / tokens:g} a token, a gradient of norm {norm:g}"
             raise self.diverged(seen)
@@ -296,18 +313,22 @@ class Training:
 
     def steps(self) -> Iterator[int]:
         """Learn from the rest of the epoch; yields the number of tokens after each step."""
-        size, pool = self.recipe.batch_size, self.recipe.pool
+        size = self.recipe.batch_size
+        pool = self.recipe.pool
         order = self.seed + self.epoch * 1_000_003  # another in each epoch and for each seed
         for group in self.optimiser.param_groups:
             group["lr"] = self.recipe.learning_rate_of(self.epoch)
-        shuffled = batches(self.corpus.train, *self.vocabularies, size, pool, order)
-        clock, cpu = time.perf_counter(), time.process_time()
+        shuffled = batches(self.corpus.train, *self.vocabularies, size, pool=pool, seed=order)
+        clock = time.perf_counter()
+        cpu = time.process_time()
         for batch in islice(shuffled, self.sums["batches"], None):
             new = self.step(batch)
-            seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
+            seconds = time.perf_counter() - clock
+            cpu_seconds = time.process_time() - cpu
             self.sums.update(new, seconds=seconds, cpu_seconds=cpu_seconds)
             yield new["tokens"]
-            clock, cpu = time.perf_counter(), time.process_time()
+            clock = time.perf_counter()
+            cpu = time.process_time()
 
     def run(self, progress: bool, measure_bleu: bool) -> Iterator[None]:
         """Learn all that is left, behind a progress bar; yields after each step."""
@@ -455,21 +476,17 @@ def fit(
         KeyboardInterrupt: after Ctrl-C, see above.
     """
     path = None if checkpoint is None else Path(checkpoint)
-    _check_fit(model, corpus, path, every, resume=resume, curve=curve)
+    _check_fit(model, corpus, path, every=every, resume=resume, curve=curve)
     recipe = recipe or Recipe()
     device = torch.device(device or best_device())
-    training = Training(model.to(device).train(), corpus, recipe, seed, path)
+    training = Training(model.to(device).train(), corpus, recipe, seed=seed, path=path)
     try:
         with (
             first_interrupt_noted() as asked,
             torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
         ):
             torch.manual_seed(seed)
-            if path:
-                if path.exists():
-                    training.restore()
-                remove_leftovers(path)
-                training.save()
+            training.begin()
             for _ in training.run(progress, measure_bleu):
                 if curve and training.updates % curve == 0:
                     training.mark()

@@ -245,7 +245,8 @@ class Row:
             return NOT_RUN
         if self.claim.kind == "claim":
             return self.decision.verdict
-        low, high = self.decision.low, self.decision.high
+        low = self.decision.low
+        high = self.decision.high
         if low > 0 or high < 0:
             return "yes" if (low > 0) == (self.claim.expected == "above") else "no"
         return self.decision.verdict
@@ -285,8 +286,9 @@ def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
         claims: the list; the book's by default.
         load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
     """
-    claims, known = claims or load_claims(), {}
-    rows = {claim.id: _measure(claim, claims.tiers, load, known) for claim in claims.claims}
+    claims = claims or load_claims()
+    known = {}
+    rows = {claim.id: _measure(claim, claims.tiers, load, known=known) for claim in claims.claims}
     decided: dict[str, Decision] = {}
     for group in dict.fromkeys(claim.group for claim in claims.claims):
         ready = {
@@ -326,7 +328,8 @@ def _measure(claim: Claim, tiers: dict[str, int], load: Load, known: dict) -> tu
     seeds = tuple(0 if system.fixed else len(system.scores) for system in systems)
     means = first.mean, second.mean
     if paired(claim):
-        first, second = seed_by_seed(first, second), constant(0)
+        first = seed_by_seed(first, second)
+        second = constant(0)
     expected = {"expected": claim.expected, "margin": claim.margin, "claim": claim.claim}
     return compare(first, second, **expected), seeds, means
 
@@ -371,7 +374,8 @@ def verdict_table(rows: Sequence[Row]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for row in rows:
-        claim, there = row.claim, row.claim.their_difference
+        claim = row.claim
+        there = row.claim.their_difference
         theirs = "–" if there is None else f"{there:+.{digits(claim)}f}".replace("-", "−")
         seeds = " and ".join(str(number) for number in row.seeds if number) or "–"
         verdict = row.verdict if row.decision else f"{NOT_RUN}: {row.missing}"

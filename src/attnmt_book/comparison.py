@@ -119,19 +119,19 @@ def _perplexity(sums: np.ndarray) -> np.ndarray:
     return np.exp(ratio(sums))
 
 
-BLEU_SCORE = Metric("BLEU", 10, 1, _bleu)
+BLEU_SCORE = Metric("BLEU", 10, 1, score=_bleu)
 """BLEU, 0 to 100: sys_len, ref_len, correct n-grams (n = 1..4), all n-grams (n = 1..4)."""
 
-AER = Metric("AER", 4, 3, _aer)
+AER = Metric("AER", 4, 3, score=_aer)
 """Alignment error rate: abs(A & S), abs(A & P), abs(A), abs(S)."""
 
-PERPLEXITY = Metric("perplexity", 2, 1, _perplexity)
+PERPLEXITY = Metric("perplexity", 2, 1, score=_perplexity)
 """exp of the mean -log p per token: sum of -log p, tokens."""
 
-NATS = Metric("-log p per token", 2, 1, ratio)
+NATS = Metric("-log p per token", 2, 1, score=ratio)
 """The logarithm of perplexity: a difference here is a *ratio* of perplexities, on any corpus."""
 
-LENGTH = Metric("length", 10, 1, ratio)
+LENGTH = Metric("length", 10, 1, score=ratio)
 """Words written per word of the reference, from the statistics of BLEU."""
 
 
@@ -146,7 +146,7 @@ def share(metric: Metric = BLEU_SCORE) -> Metric:
         with np.errstate(divide="ignore", invalid="ignore"):
             return metric.score(second) / metric.score(first)
 
-    return Metric(f"share of {metric.name}", metric.columns, metric.reference, kept, parts=2)
+    return Metric(f"share of {metric.name}", metric.columns, metric.reference, score=kept, parts=2)
 
 
 # ------------------------------------------------------------------------------------- systems
@@ -219,7 +219,9 @@ def by_sentences(
     parts = [[array] if isinstance(array, np.ndarray) else list(array) for array in seeds]
     if any(len(arrays) != metric.parts for arrays in parts):
         raise ValueError(f"{metric.name} needs {metric.parts} parts of statistics for each seed")
-    totals, draws, sentences = [], [], []
+    totals = []
+    draws = []
+    sentences = []
     for number, arrays in enumerate(zip(*parts, strict=True)):
         stacked, known = _stack(arrays, metric)  # (sentences, seeds, k)
         size = len(stacked)
@@ -228,7 +230,8 @@ def by_sentences(
         totals.append(flat.sum(0).reshape(stacked.shape[1:]))
         draws.append(drawn.reshape(resamples, *stacked.shape[1:]))
         sentences.append((size, known))
-    scores, resampled = metric.score(*totals), metric.score(*draws)
+    scores = metric.score(*totals)
+    resampled = metric.score(*draws)
     _finite(metric.name, scores, resampled)
     return System(scores, resampled, tuple(sentences))
 
@@ -525,7 +528,9 @@ def decide(table: Sequence[Comparison], alpha: float = ALPHA) -> list[Decision]:
         alpha: how often a table may err.
     """
     order = sorted(range(len(table)), key=lambda number: table[number].p_value)
-    left, going, levels = len(table), True, {}
+    left = len(table)
+    going = True
+    levels = {}
     for number in order:
         levels[number] = 1 - alpha / left
         going = going and table[number].p_value < alpha / left
@@ -535,11 +540,12 @@ def decide(table: Sequence[Comparison], alpha: float = ALPHA) -> list[Decision]:
 
 def _decide(comparison: Comparison, level: float) -> Decision:
     low, high = comparison.interval(level)
-    margin, bound = comparison.margin, comparison.bound
+    margin = comparison.margin
+    bound = comparison.bound
     verdict = "undecided"
     if low > bound or high < bound:
         upwards = comparison.expected != "below"
         verdict = "agrees" if (low > bound) == upwards else "opposite"
     elif comparison.expected != "not below" and margin and -margin < low and high < margin:
         verdict = "no difference"
-    return Decision(comparison, level, low, high, verdict)
+    return Decision(comparison, level, low, high=high, verdict=verdict)

@@ -6,8 +6,8 @@ by `book/_live/translator.mjs`, from a copy of the model with two bytes a number
 of a server.
 
 That copy is one to two megabytes, so a notebook that is executed to be stored and published must
-not hold it: with ``ATTNMT_STORED`` in the environment, which `press.execute` sets, the cell says one
-line instead.
+not hold it: with ``ATTNMT_STORED`` in the environment, which `press.execute` sets, the cell says
+one line instead.
 """
 
 import base64
@@ -25,23 +25,25 @@ HERE = Path(__file__).parent
 FILES = (HERE / "live", HERE.parents[1] / "book" / "_live")  # an installed package, a checkout
 HEIGHT = 760  # pixels, until the page inside says how high it is
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><style>{style}
-body {{ margin: 0; padding: 4px 4px 24px; background: Canvas; }} .live.follows {{ margin: 0; }} html {{ color-scheme: light dark; }}</style></head>
+html {{ color-scheme: light dark; }} .live.follows {{ margin: 0; }}
+body {{ margin: 0; padding: 4px 4px 24px; background: Canvas; }}</style></head>
 <body><div class="live follows" id="box">The model is being read ...</div>
 <script type="module">
 const data = {data};
-const module = (text) => import(URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }})));
+const file = (text) => new Blob([text], {{ type: "text/javascript" }});
+const module = (text) => import(URL.createObjectURL(file(text)));
 const [see, translator] = await Promise.all([module(data.see), module(data.translator)]);
 const options = {{ ...data.options, translator }};
 await see.render({{ model: {{ get: (name) => options[name] }}, el: box }});
-const fit = () => {{ try {{ frameElement.style.height = `${{document.body.scrollHeight + 16}}px`; }} catch {{}} }};
-new ResizeObserver(fit).observe(document.body);
+const fit = () => (frameElement.style.height = `${{document.body.scrollHeight + 16}}px`);
+if (window.frameElement) new ResizeObserver(fit).observe(document.body);
 </script></body></html>"""
 
 
 class LiveView:
     """What :func:`show_live` gives a notebook to show."""
 
-    def __init__(self, model: Translator, sentence: str, english: str = "", frames: bool = False):
+    def __init__(self, model: Translator, sentence: str, *, english: str, frames: bool):
         self.model = model
         self.sentence = sentence
         self.english = english
@@ -105,7 +107,7 @@ def show_live(
         raise ValueError("give show_live a German sentence to begin with")
     if frames and not model.attends:
         raise ValueError("this model does not attend, so there are no frames to show")
-    return LiveView(model, sentence, english, frames)
+    return LiveView(model, sentence, english=english, frames=frames)
 
 
 def asset(name: str) -> str:

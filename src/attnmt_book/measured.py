@@ -35,8 +35,8 @@ METRICS = {
     "perplexity": PERPLEXITY,
     "nats": NATS,
     "length": LENGTH,
-    "monotone": Metric("steps that do not go back", 2, 1, ratio),
-    "entropy": Metric("bits of a word's weights", 2, 1, ratio),
+    "monotone": Metric("steps that do not go back", 2, 1, score=ratio),
+    "entropy": Metric("bits of a word's weights", 2, 1, score=ratio),
 }
 STORED = {"perplexity": "losses", "nats": "losses", "length": "bleu"}  # else: as the metric
 Parts = str | Sequence[str]
@@ -69,7 +69,7 @@ def measured(
     if what == "cpu_seconds":
         return by_scores([run.history.cpu_seconds for run in runs])
     parts = (part,) if isinstance(part, str) else tuple(part)
-    arrays = [[sentences(run, each, what, search) for each in parts] for run in runs]
+    arrays = [[sentences(run, each, what, search=search) for each in parts] for run in runs]
     if not any(array is None for of_run in arrays for array in of_run):
         metric = METRICS[what]
         return by_sentences(arrays, metric if len(parts) == 1 else share(metric))

@@ -9,7 +9,8 @@ from typing import Any
 
 from IPython.display import Markdown
 
-from attnmt.corpus import Corpus, DataUnavailable, multi30k
+from attnmt import DataUnavailable
+from attnmt.corpus import Corpus, multi30k
 from attnmt_book.comparison import (
     MARGIN_AER,
     MARGIN_BLEU,

@@ -402,6 +402,7 @@ TITLES = {  # what figures and tables call the systems
     "luong-feeding": "dot + feed",
 }
 
+
 @cache
 def book(folder: Path | None = None) -> dict[str, Any]:
     """What a folder's ``runs.toml`` says: ``systems``, ``tiers``, and the ``corpora``'s settings.

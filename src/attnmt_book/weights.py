@@ -34,7 +34,6 @@ SHOWN = (  # the models that core pages show
     "rnnencdec",
     "rnnsearch",
     "luong-dot",
-    "luong-location",
     "luong-feeding",
     "luong-local-p-feeding",
 )

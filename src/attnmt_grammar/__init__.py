@@ -31,14 +31,14 @@ conjunction, pronoun or *to* that opens the clause.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections import Counter, defaultdict, namedtuple
+from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, count
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LEXICON = Path(__file__).parent / "lexicon"
 PLAIN = "intransitive accusative dative dative+accusative preposition goal"  # need no clause
@@ -57,7 +57,8 @@ def lexicon(name: str) -> tuple:
     path = LEXICON / f"{name}.tsv"
     lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
     table = [(n, line.split("\t")) for n, line in lines if line.strip() and line[0] != "#"]
-    header, rows = namedtuple(name, table[0][1]), []
+    header = namedtuple(name, table[0][1])
+    rows = []
     for number, cells in table[1:]:
         if len(cells) != len(header._fields):
             raise ValueError(
@@ -108,7 +109,9 @@ class Noun:
     """A row of the nouns in its case and number: den Studenten, des Hundes, mit den Hunden."""
 
     def __init__(self, row, case: str, plural: bool = False):
-        self.classes, self.case, self.plural = row.classes, case, plural
+        self.classes = row.classes
+        self.case = case
+        self.plural = plural
         self.gender, self.person = ("p", "they") if plural else (row.gender, "he")
         self.english = row.english_plural if plural else row.english
         weak = row.declension == "weak" and case != "nominative"
@@ -146,15 +149,16 @@ class Token(NamedTuple):
 def tokens(text: str, kind: str, sure: tuple = (), possible: tuple = ()) -> list[Token]:
     """The words of a text, all of one class and with the same links."""
     if " " not in text:  # most are one word, and this is the busiest line of all
-        return [Token(text, kind, sure, possible)] if text else []
-    return [Token(word, kind, sure, possible) for word in text.split()]
+        return [Token(text, kind, sure, possible=possible)] if text else []
+    return [Token(word, kind, sure, possible=possible) for word in text.split()]
 
 
 class Phrase:
     """A constituent in both languages, and what other constituents must know of it."""
 
-    def __init__(self, english, german, person="he", classes="person", definite=True):
-        self.english, self.german = english, german  # lists of tokens
+    def __init__(self, english, german, person="he", classes="person", definite=True) -> None:
+        self.english = english  # a list of tokens
+        self.german = german  # another
         self.person = person  # how it governs a verb: I, he, they
         self.classes = classes  # those of its noun
         self.definite = definite
@@ -204,7 +208,7 @@ class Setting(NamedTuple):
 
     def inner(self, time: str = "", free: bool = True) -> Setting:
         """The setting of an embedded clause, whose subject comes later: deeper, and plainer."""
-        return Setting(time or self.time, self.rich * 0.8, self.depth + 1, free)
+        return Setting(time or self.time, self.rich * 0.8, self.depth + 1, free=free)
 
     def within(self, share: float) -> Setting:
         """The setting of an embedded noun phrase, which holds no clause."""
@@ -235,7 +239,8 @@ def names(kind: str) -> Names:
 
     One made-up name in eight is kept aside. They are always the same: Brandek, Lortburg.
     """
-    random, made = Random(7).random, {}
+    random = Random(7).random
+    made = {}
     parts = [select("names", kind=part) for part in ("onset", "vowel", "coda", f"{kind}-ending")]
     while len(made) < (1200 if kind == "person" else 400):
         made["".join(part[int(random() * len(part))].english for part in parts)] = True
@@ -267,7 +272,8 @@ class Grammar:
 
     def sentence(self, length: int) -> tuple[list[Token], list[Token]]:
         """German and English tokens of a statement, question or order of about `length` words."""
-        self.used, draw = [], self.random()
+        self.used = []
+        draw = self.random()
         if length > 24 or draw > 0.14:
             phrase = self.statement(length)
         else:
@@ -277,10 +283,10 @@ class Grammar:
     def chance(self, probability: float) -> bool:
         return self.random() < probability
 
-    def pick(self, items):
+    def pick(self, items: Sequence[Any]) -> Any:
         return items[int(self.random() * len(items))]
 
-    def pick_noun(self, classes: str):
+    def pick_noun(self, classes: str) -> tuple:
         """A noun of some classes, preferably new to this sentence."""
         rows = select("nouns", classes=classes)
         for _ in range(4):
@@ -304,7 +310,8 @@ class Grammar:
         Equal numbers are linked; a word may have several, 1+2, and, after one more slash, possible
         ones: do/modal//1. `ids` gives numbers an id that they have already.
         """
-        ids, sides = defaultdict(self.new_id, ids), ([], [])
+        ids = defaultdict(self.new_id, ids)
+        sides = ([], [])
         for tokens, side in zip(sides, (english, german), strict=True):
             for word, kind, *links in cells(side):
                 tokens.append(Token(word, kind, *(tuple([ids[n] for n in part]) for part in links)))
@@ -317,7 +324,8 @@ class Grammar:
 
     def name(self, kind: str = "person") -> Phrase:
         """A name that is new to this sentence."""
-        pool, pair = names(kind), None
+        pool = names(kind)
+        pair = None
         while not pair or pair[1] in self.used:
             rank = bisect(pool.sums, self.random() * pool.sums[-1], hi=len(pool.sums) - 1)
             fresh = self.fresh and self.chance(0.5)
@@ -329,7 +337,8 @@ class Grammar:
 
     def noun_phrase(self, case, classes, setting, *, definite=False, **more) -> Phrase:
         """A pronoun, a name, two phrases with and, or a full phrase (which takes `more`)."""
-        draw, person = self.random(), "person" in classes or "adult" in classes
+        draw = self.random()
+        person = "person" in classes or "adult" in classes
         pronoun, name = (0.14, 0.36) if setting.rich else (0.3, 0.7)
         if person and draw < name:
             return self.pronoun(case, setting) if draw < pronoun else self.titled(case)
@@ -353,7 +362,7 @@ class Grammar:
         rows = [row for row in lexicon("pronouns") if row.nominative not in (own, barred)]
         row = self.pick([row for row in rows if getattr(row, case)])
         english = row.subject if subject else row.object
-        return self.words(english, getattr(row, case), "pronoun", row.agreement)
+        return self.words(english, getattr(row, case), "pronoun", person=row.agreement)
 
     def titled(self, case) -> Phrase:
         """Anna; or with a title, which declines: mit Herrn Krandek, with Mr. Krandek."""
@@ -365,27 +374,31 @@ class Grammar:
 
     def full_phrase(
         self, case, row, setting, heavy=False, negation=0, definite=False, single=False
-    ):
+    ) -> Phrase:
         """Determiner, adjectives, noun, and what may follow: der alte Mann mit dem roten Hut.
 
         `heavy`: it may end in a relative clause. `negation`: id of a negation, which an indefinite
         phrase absorbs. `definite`, `single`: it must be.
         """
-        rich, modified = setting.rich, setting.depth < 2
+        rich = setting.rich
+        modified = setting.depth < 2
         noun = Noun(row, case, bool(row.english_plural) and not single and self.chance(0.28))
         owned = "own" in row.classes and case != "genitive" and rich > 0 and not negation
         if owned and self.chance(0.05 + 0.3 * rich + 0.4 * ("kin" in row.classes)):
             return self.possessed(noun, setting)
-        first, determiner = self.determiner(noun, negation, definite, setting)
+        first, determiner = self.determiner(noun, negation, definite, setting=setting)
         phrase = first + self.core(noun, determiner.paradigm, rich)
         if modified and "adult" in row.classes and not noun.plural and self.chance(0.12 * rich):
-            clothing, bare = self.pick_noun("clothing"), setting.within(0.0)
+            clothing = self.pick_noun("clothing")
+            bare = setting.within(0.0)
             hat = self.full_phrase("dative", clothing, bare, single=True)
             phrase += self.words("with", "mit", "preposition") + hat
         elif modified and heavy and self.chance(0.45 * rich):
             phrase += self.relative(noun, setting)
         definite = determiner.use in ("any", "own")
-        return Phrase(phrase.english, phrase.german, noun.person, noun.classes, definite)
+        return Phrase(
+            phrase.english, phrase.german, noun.person, classes=noun.classes, definite=definite
+        )
 
     def determiner(self, noun, negation, definite, setting) -> tuple:
         """A determiner and its row: der, ein, dieser, mein, viele, drei, or none at all.
@@ -414,7 +427,8 @@ class Grammar:
 
         A compound is one German word for two English ones: house key, Hausschlüssel.
         """
-        phrase, declension = NOTHING, select("endings", paradigm=paradigm)[0].adjective
+        phrase = NOTHING
+        declension = select("endings", paradigm=paradigm)[0].adjective
         for kind, share in (("quality", 0.1 + 0.4 * rich), ("color", 0.05 + 0.25 * rich)):
             rows = select("adjectives", classes=noun.classes, kind=kind)
             if rows and rich and self.chance(share):
@@ -430,16 +444,17 @@ class Grammar:
 
         The owner may be owned: Anna 's friend 's dog, der Hund des Freundes von Anna.
         """
-        clitic, core = self.new_id(), self.core(noun, "der", setting.rich * 0.7)
+        clitic = self.new_id()
+        core = self.core(noun, "der", setting.rich * 0.7)
         if self.chance(0.4):
             owner = Phrase([], tokens("von", "preposition")) + self.titled("dative")
         else:
             owner = self.owner(noun, setting.within(0.6), nested)
         owner.german[0] = owner.german[0].also(clitic)
-        the = tokens("d" + ending("der", noun.case, noun.gender), "article", (), (clitic,))
+        the = tokens("d" + ending("der", noun.case, noun.gender), "article", (), possible=(clitic,))
         english = owner.english + tokens("'s", "particle", (clitic,)) + core.english
         german = the + core.german + owner.german
-        return Phrase(english, german, noun.person, noun.classes)
+        return Phrase(english, german, noun.person, classes=noun.classes)
 
     def owner(self, noun, inner, nested) -> Phrase:
         """The genitive of a person, who may be somebody's friend."""
@@ -453,11 +468,12 @@ class Grammar:
 
         Not if the phrase ends in a clause (in dem Haus, das ...), nor if it is two (with and).
         """
-        before, article = self.words(english, german, "preposition"), phrase.german[0]
+        before = self.words(english, german, "preposition")
+        article = phrase.german[0]
         melted = getattr(select("prepositions", german=german)[0], article.word, "")
         if melted and phrase.person == "he" and phrase.german[-1].word != ",":
             ids = before.german[0].sure + article.sure
-            before.german = [Token(melted, "preposition", ids, article.possible)]
+            before.german = [Token(melted, "preposition", ids, possible=article.possible)]
             phrase.german = phrase.german[1:]
         return before + phrase
 
@@ -474,15 +490,17 @@ class Grammar:
 
     def relative(self, noun, setting) -> Phrase:
         """A relative clause: , die schläft, who sleeps; , den er sieht, whom he sees."""
-        person, draw = "person" in noun.classes, self.random()
-        animate, time = person or "animal" in noun.classes, "past"
+        person = "person" in noun.classes
+        draw = self.random()
+        animate = person or "animal" in noun.classes
+        time = "past"
         who, whom = ("who", "whom") if person else ("that", "that")
         if setting.time in ("present", "perfect"):
             time = self.pick((setting.time, "past", "perfect", "present"))
         inner = setting.inner(time)
         if animate and draw < 0.5:
             german = "d" + ending("relative", "nominative", noun.gender)
-            subject = self.words(who, german, "pronoun", noun.person)
+            subject = self.words(who, german, "pronoun", person=noun.person)
             verbs = select("verbs", subject=noun.classes, frame=PLAIN)
             return self.enclosed(self.clause(inner, verbs, subject))
         if person and draw < 0.65:
@@ -505,26 +523,31 @@ class Grammar:
         clause["opening"] += opening
         phrase = clause.read("last")
         opener = next(t for t in phrase.english if t.sure and t.kind != "preposition")
-        comma, ids = Token(",", "punctuation", (), opener.sure), (self.new_id(),) * both
+        comma = Token(",", "punctuation", (), possible=opener.sure)
+        ids = (self.new_id(),) * both
         english = [comma._replace(sure=ids, possible=())] * both + phrase.english
         return Phrase(english, [comma._replace(sure=ids), *phrase.german, comma])
 
     # ------------------------------------------------------------------------------ clauses
 
-    def clause(self, setting, verbs=(), subject=None, form="statement", gap=False, fronting=False):
+    def clause(
+        self, setting, verbs=(), subject=None, form="statement", gap=False, fronting=False
+    ) -> Clause:
         """Fill the slots of one clause.
 
         `verbs`, `subject`: given ones, to choose from. `gap`: the object stands outside (a
         relative pronoun). `form`: "statement", "question", "order" or "infinitive". `fronting`:
         an adverbial may take the front field.
         """
-        clause, rich = Clause(), setting.rich
+        clause = Clause()
+        rich = setting.rich
         frames = PLAIN + " clause infinitive" * (setting.depth == 0 and rich > 0.25)
         verb = self.pick(verbs or select("verbs", frame=frames))
         if form == "infinitive":
             moment = self.zu_infinitive(clause, verb)
         else:
-            lean, heavy = setting._replace(rich=rich * 0.8), setting.depth == 0
+            lean = setting._replace(rich=rich * 0.8)
+            heavy = setting.depth == 0
             subject = subject or self.noun_phrase("nominative", verb.subject, lean, heavy=heavy)
             clause["subject"] = subject
             first = subject.german[0].word
@@ -532,8 +555,8 @@ class Grammar:
             setting = setting._replace(subject=first, plural=they)
             if setting.free and form == "statement" and self.chance(0.15):
                 clause.negation = self.new_id()
-            moment = self.finite_verb(clause, verb, setting, form)
-        self.adverbials(clause, verb, setting, moment, fronting)
+            moment = self.finite_verb(clause, verb, setting, form=form)
+        self.adverbials(clause, verb, setting, moment=moment, fronting=fronting)
         if not gap:
             self.objects(clause, verb, setting)
         self.post_field(clause, verb, setting)
@@ -554,36 +577,43 @@ class Grammar:
 
         Returns what the clause's adverbs must suit: its tense, or "modal" for what is to come.
         """
-        v, time, person = (self.new_id(),), setting.time, clause["subject"].person
+        v = (self.new_id(),)
+        time = setting.time
+        person = clause["subject"].person
         key = self.helper(setting, verb, form)
         if key:
             self.auxiliary(clause, key, "past" if time in ("past", "pluperfect") else "present")
-            english, german = verb.english, verb.prefix + verb.german
+            english = verb.english
+            german = verb.prefix + verb.german
             if "perfect" in time:
-                english, german = verb.participle, verb.partizip
-            self.full_verb(clause, english, tokens(german, "verb", v), v)
+                english = verb.participle
+                german = verb.partizip
+            self.full_verb(clause, english, tokens(german, "verb", v), ids=v)
             return "modal" if time == "present" else time
         english = verb.third if person == "he" else verb.english
         if clause.negation or (form == "question" and clause["subject"].german[0].word != "wer"):
-            self.auxiliary(clause, "do", time, v[0])
+            self.auxiliary(clause, "do", time, verb=v[0])
             english = verb.english
         elif time == "past":
             english = verb.past
-        german, prefix = verb_form(verb, time, person), verb.prefix
+        german = verb_form(verb, time, person)
+        prefix = verb.prefix
         if setting.depth:
-            german, prefix = prefix + german, ""
+            german = prefix + german
+            prefix = ""
         clause["finite"] = Phrase(clause["finite"].english, tokens(german, "verb", v))
-        self.full_verb(clause, english, tokens(prefix, "particle", v), v)
+        self.full_verb(clause, english, tokens(prefix, "particle", v), ids=v)
         return "modal" if form == "order" else time
 
     def zu_infinitive(self, clause, verb) -> str:
         """to invite, einzuladen: zu goes between prefix and verb, in one word with them."""
-        v, to = (self.new_id(),), (self.new_id(),)
+        v = (self.new_id(),)
+        to = (self.new_id(),)
         german = tokens("zu", "particle", to) + tokens(verb.german, "verb", v)
         if verb.prefix:
             german = tokens(f"{verb.prefix}zu{verb.german}", "verb", v + to)
         clause["finite"] = Phrase(tokens("to", "particle", to), [])
-        self.full_verb(clause, verb.english, german, v)
+        self.full_verb(clause, verb.english, german, ids=v)
         return ""
 
     def auxiliary(self, clause, key, tense, verb=0) -> None:
@@ -591,7 +621,8 @@ class Grammar:
 
         In auxiliaries.tsv, 1 is the link of the verb and 2 that of the negation.
         """
-        person, sign = clause["subject"].person, "negative" if clause.negation else "positive"
+        person = clause["subject"].person
+        sign = "negative" if clause.negation else "positive"
         row = select("auxiliaries", key=key, tense=tense, sign=sign, person=person)[0]
         ids = {"1": verb or self.new_id(), "2": clause.negation}
         clause["finite"] = self.fixed(row.english, row.german, ids)
@@ -612,7 +643,8 @@ class Grammar:
 
     def adverbials(self, clause, verb, setting, moment, fronting) -> None:
         """Time, frequency, place and manner, where the verb and the tense allow them."""
-        rich, tags = setting.rich, f"{moment} {verb.adverbials}"
+        rich = setting.rich
+        tags = f"{moment} {verb.adverbials}"
         kinds = ("time", "frequency", "manner")
         times, often, manners = [select("adverbs", kind=k, goes_with=tags) for k in kinds]
         final = verb.frame in PLAIN and not setting.depth  # not after a clause, nor in one
@@ -634,14 +666,16 @@ class Grammar:
     def objects(self, clause, verb, setting) -> None:
         """The complements of the verb, by its frame."""
         last = not any(clause[slot].english for slot in ("manner", "place", "time"))
-        negation, more = clause.negation, {"heavy": last, "definite": bool(clause.negation)}
+        negation = clause.negation
+        more = {"heavy": last, "definite": bool(clause.negation)}
         if "dative" in verb.frame:
             behind = {"heavy": False} if "accusative" in verb.frame else {}
             what = self.noun_phrase("dative", "person", setting, **more | behind)
             clause["pronoun" if what.is_pronoun() else "dative"] = what
         if "accusative" in verb.frame:
             if clause["pronoun"].german:  # not "gives her bread", which could be hers
-                negation, more["definite"] = 0, True
+                negation = 0
+                more["definite"] = True
             what = self.noun_phrase("accusative", verb.object, setting, negation=negation, **more)
             if negation in what.german[0].sure:  # kein has said nicht
                 clause["negation"] = NOTHING
@@ -680,7 +714,8 @@ class Grammar:
 
     def copula(self, setting) -> Clause:
         """der Hund ist müde, the dog is tired: an adjective of state, without an ending."""
-        clause, classes = Clause(), self.pick(("person", "person", "animal"))
+        clause = Clause()
+        classes = self.pick(("person", "person", "animal"))
         clause["subject"] = self.noun_phrase("nominative", classes, setting._replace(rich=0.0))
         if setting.free and self.chance(0.15):
             clause.negation = self.new_id()
@@ -704,7 +739,8 @@ class Grammar:
 
     def main_clause(self, setting, front=NOTHING) -> Phrase:
         """A main clause, perhaps with a subordinate clause in its front field or after it."""
-        draw, share = self.random(), 0.3 * setting.rich
+        draw = self.random()
+        share = 0.3 * setting.rich
         if front is NOTHING and draw < share:
             front = self.subordinate(setting)[0].read("last") + self.mark(",")
         plain = setting.time != "perfect" and self.chance(0.07)
@@ -725,13 +761,14 @@ class Grammar:
         draw = self.random()
         if draw < 0.45:
             link = self.words("and", "und", "conjunction")
-            comma = Token(",", "punctuation", (), link.english[0].sure)
+            comma = Token(",", "punctuation", (), possible=link.english[0].sure)
             if left.german[-1].word == ",":  # a clause has ended: German has the comma, too
                 comma = comma._replace(sure=(self.new_id(),), possible=())
                 left.german[-1] = left.german[-1]._replace(sure=comma.sure)
             return left + Phrase([comma], []) + link + self.main_clause(setting)
         if draw > 0.75:
-            setting, self.used = setting._replace(time=self.pick(TIMES)), []
+            setting = setting._replace(time=self.pick(TIMES))
+            self.used = []
             return left + self.mark(";") + self.main_clause(setting)
         left += self.mark(",")
         if draw < 0.65:
@@ -740,17 +777,22 @@ class Grammar:
 
     def statement(self, length: int) -> Phrase:
         """Main clauses until about `length` words are said, and a full stop."""
-        time, phrase, room = self.pick(TIMES), NOTHING, length - 1
+        time = self.pick(TIMES)
+        phrase = NOTHING
+        room = length - 1
         while room > 4 or phrase is NOTHING:
             clauses = max(1, round(room / (14 + 14 * self.random())))
-            setting, first = Setting(time, richness(room / clauses)), phrase is NOTHING
+            setting = Setting(time, richness(room / clauses))
+            first = phrase is NOTHING
             phrase = self.main_clause(setting) if first else self.joined(phrase, setting)
             room = length - len(phrase.german) - 1
         return phrase + self.mark(".")
 
     def question(self, rich: float) -> Phrase:
         """Verb first, or a wh-word in the front field: wer, was, wen, wem, warum, wo, wann."""
-        setting, draw, order = Setting(self.pick(TIMES), rich), self.random(), "second"
+        setting = Setting(self.pick(TIMES), rich)
+        draw = self.random()
+        order = "second"
         if draw < 0.15:
             who = self.words("who", "wer", "pronoun")
             return self.clause(setting, subject=who, form="question").read(order) + self.mark("?")
@@ -768,16 +810,19 @@ class Grammar:
             row = self.pick(rows)
             front = self.words(row.english, row.german, "adverb")
             if clause["post"].german or self.chance(0.4):
-                front, order = NOTHING, "first"
+                front = NOTHING
+                order = "first"
         clause["front"] = front
         return clause.read(order, "question") + self.mark("?")
 
     def order(self, rich: float) -> Phrase:
         """Anna , ruf ... an !: an order to one friend."""
         verbs = [verb for verb in select("verbs", frame=PLAIN) if verb.imperative]
-        setting, you = Setting("present", rich), self.words("you", "du", "pronoun", "you")
+        setting = Setting("present", rich)
+        you = self.words("you", "du", "pronoun", person="you")
         clause = self.clause(setting, verbs, you, form="order")
-        phrase, draw = clause.read("order", "order"), self.random()
+        phrase = clause.read("order", "order")
+        draw = self.random()
         if draw < 0.35:
             phrase = self.name() + self.mark(",") + phrase
         elif draw < 0.6:
@@ -810,21 +855,24 @@ def commas(tokens: list[Token]) -> list[Token]:
         if kept and kept[-1].word == "," and token.word in (",", ".", "?", "!", ";"):
             last = kept.pop()
             if token.word == ",":
-                sure, possible = last.sure + token.sure, last.possible + token.possible
-                token = Token(",", token.kind, sure, possible)
+                sure = last.sure + token.sure
+                possible = last.possible + token.possible
+                token = Token(",", token.kind, sure, possible=possible)
         kept.append(token)
     return kept
 
 
 def linked(german: list[Token], english: list[Token]) -> Sample:
     """Turn shared ids into links: sure if both tokens hold the id surely, else possible."""
-    surely, possibly = defaultdict(list), defaultdict(list)  # the German words that hold an id
+    surely = defaultdict(list)  # of an id, the German words that hold it
+    possibly = defaultdict(list)
     for i, (_, _, sure, possible) in enumerate(german):
         for key in sure:
             surely[key].append(i)
         for key in possible:
             possibly[key].append(i)
-    links, doubtful = [], []
+    links = []
+    doubtful = []
     for j, (_, _, sure, possible) in enumerate(english):
         for key in sure:
             links += [(i, j) for i in surely[key]]
@@ -834,12 +882,14 @@ def linked(german: list[Token], english: list[Token]) -> Sample:
     german_words, german_kinds, *_ = zip(*german, strict=True)
     words, kinds, *_ = zip(*english, strict=True)
     sets = [frozenset(sorted(found)) for found in (links, links + doubtful)]
-    return Sample(german_words, words, *sets, german_kinds, kinds)
+    return Sample(german_words, words, *sets, german_classes=german_kinds, english_classes=kinds)
 
 
 def written(words: tuple[str, ...]) -> str:
     """Words as a sentence is written: a capital first, no space before a mark or an 's."""
-    text = re.sub(r" ([,.;?!]|'s)", r"\1", " ".join(words))
+    text = " ".join(words)
+    for closer in (",", ".", ";", "?", "!", "'s"):
+        text = text.replace(f" {closer}", closer)
     return text[0].upper() + text[1:]
 
 
@@ -859,7 +909,9 @@ def fill(grammar: Grammar, quota: dict[int, int], side: int, seen: set) -> list[
     No sentence in `seen` comes again, on either side; those drawn are added to it. Raises
     ValueError with the lengths that the grammar has no more sentences for.
     """
-    left, samples, misses = +Counter(quota), [], 0
+    left = +Counter(quota)
+    samples = []
+    misses = 0
     while left:
         lengths = list(left)
         aim = max(grammar.pick(lengths), grammar.pick(lengths), key=left.get)

@@ -10,11 +10,12 @@ links as 256 times the German index plus the English one.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import compress, islice
 from pathlib import Path
@@ -41,10 +42,23 @@ def draw(parts: dict[str, tuple[int, range]], side: int, seed: int) -> Parts:
     for number, (part, (count, lengths)) in enumerate(parts.items()):
         grammar = Grammar(len(parts) * seed + number, fresh=part == "names")
         quota = quotas(count, lengths, 10 * (part == "train"))
-        drawn[part] = fill(grammar, quota, side, seen)
+        drawn[part] = fill(grammar, quota, side, seen=seen)
     return drawn
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Do not look for cycles of garbage: millions of small objects are made here, and no cycle."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+@uncollected()
 def draw_once(folders: list[Callable[[], Path]], *arguments) -> Parts:
     """What :func:`draw` returns for these arguments, kept on disk if it is worth it.
 
@@ -149,13 +163,17 @@ def unpacked(arrays: dict[str, list]) -> Parts:
         names = map(arrays[f"{column} names"].__getitem__, arrays[column])
         columns.append([tuple(islice(names, n)) for n in arrays[f"{column} lengths"]])
     links = map(cache(lambda code: divmod(code, 256)), arrays["links"])
-    flags, found = iter(arrays["sure"]), []
+    flags = iter(arrays["sure"])
+    found = []
     for count in arrays["counts"]:
         possible = tuple(islice(links, count))
         sure = tuple(compress(possible, islice(flags, count)))
         found.append((frozenset(sure), frozenset(possible)))
     rows = zip(*columns, found, strict=True)
-    samples = (Sample(g, e, *sets, kinds, classes) for g, e, kinds, classes, sets in rows)
+    samples = (
+        Sample(g, e, *sets, german_classes=kinds, english_classes=classes)
+        for g, e, kinds, classes, sets in rows
+    )
     return {
         part: list(islice(samples, size))
         for part, size in zip(arrays["parts"], arrays["sizes"], strict=True)

@@ -225,7 +225,7 @@ def test_a_long_source_costs_less_and_changes_nothing(kind, S):
     learned = [query, annotations, *attention.parameters()]
     outputs = []
     for time in (0, S - 4):
-        here = attention.prepare(Memory(annotations, memory.mask, memory.lengths))
+        here = attention.prepare(Memory(annotations, memory.mask))
         keep, gain = attention.window(query, here, time)
         scores = attention.score(query, here.keys).masked_fill(~keep, -torch.inf)
         align = scores.softmax(-1) * (1 if gain is None else gain)
@@ -347,7 +347,7 @@ def test_gradients_are_those_of_the_formula(kind, D, query):
     names = [name for name, _ in whole.named_parameters()]
 
     def attend(query, annotations, *weights):
-        here = Memory(annotations, memory.mask, memory.lengths)
+        here = Memory(annotations, memory.mask)
         return functional_call(whole, dict(zip(names, weights)), (query, here))
 
     inputs = query.requires_grad_(), memory.annotations.requires_grad_(), *attention.parameters()

@@ -128,7 +128,9 @@ def kill_again_and_again(folder):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_weights(tmp_path):
-    subprocess.run([sys.executable, __file__, tmp_path], check=True, timeout=600)
+    there = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, __file__, tmp_path]
+    subprocess.run(command, check=True, timeout=600, env=there)
     report = json.loads((tmp_path / "report.json").read_text())
     print(report)
     assert report["kills"] >= KILLS >= 30

@@ -149,7 +149,7 @@ def test_sutskevers_decoder_is_the_papers_by_hand(layers, memory):
 def influence(decoder, memory, final):
     """Which annotations (B, S) the outputs depend on, by their gradients."""
     annotations = memory.annotations.clone().requires_grad_()
-    here = Memory(annotations, memory.mask, memory.lengths)
+    here = Memory(annotations, memory.mask)
     features, _ = decoder(TARGET_IN, here, final)
     summed = decoder.readout(features).square().sum()
     (grad,) = torch.autograd.grad(summed, annotations, allow_unused=True)
@@ -266,7 +266,7 @@ def check_gradients(decoder, memory, final):
 
     def run(annotations, *values):
         first = values[: len(states)] if several else values[0]
-        here = Memory(annotations, memory.mask, memory.lengths)
+        here = Memory(annotations, memory.mask)
         return functional_call(whole, dict(zip(names, values[len(states) :])), (here, first))
 
     inputs = memory.annotations.requires_grad_(), *states, *weights

@@ -1,5 +1,6 @@
 """encoder.py: an annotation for each source word, whatever the padding."""
 
+from dataclasses import replace
 from functools import partial
 
 import by_hand
@@ -188,6 +189,15 @@ def test_holding_the_cell_on_padding_is_packing(bidirectional):
         (states.square().sum() + (h * c).sum()).backward()
         seen.append([states, h, c] + [weights.grad for weights in encoder.parameters()])
     torch.testing.assert_close(*seen, rtol=0, atol=1e-12)
+
+
+def test_lengths_follow_from_the_mask():
+    """So the two cannot disagree, whoever changes the memory."""
+    source = pad(SENTENCES, extra=2)
+    memory, _ = made("forward")(source)
+    assert memory.lengths.tolist() == source.lengths.tolist() == [len(s) for s in SENTENCES]
+    shorter = replace(memory, mask=memory.mask & (torch.arange(memory.mask.size(1)) < 2))
+    assert shorter.lengths.tolist() == [min(2, len(s)) for s in SENTENCES]
 
 
 def test_turning_round_leaves_padding_and_twice_is_nothing():

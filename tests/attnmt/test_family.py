@@ -130,7 +130,7 @@ def sees_padding(window):
 
 def looks_at_padding(look):
     return lambda self, s, p, memory: look(
-        self, s, p, replace(memory, lengths=torch.full_like(memory.lengths, memory.mask.size(1)))
+        self, s, p, replace(memory, mask=torch.ones_like(memory.mask))
     )
 
 
@@ -138,14 +138,17 @@ def takes_the_padded_length(centre):
     return lambda self, query, memory, time: centre(
         self,
         query,
-        replace(memory, lengths=torch.full_like(memory.lengths, memory.mask.size(1))),
+        replace(memory, mask=torch.ones_like(memory.mask)),
         time,
     )
 
 
 def walks_off_the_end(centre):
     return lambda self, query, memory, time: centre(
-        self, query, replace(memory, lengths=memory.lengths + 1_000), time
+        self,
+        query,
+        replace(memory, mask=torch.nn.functional.pad(memory.mask, (0, 1_000), value=True)),
+        time,
     )
 
 

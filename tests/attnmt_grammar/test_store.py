@@ -207,7 +207,10 @@ def test_two_processes_at_a_time_make_one_whole_file(tmp_path):
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert len(printed) == 1
     assert len(list((tmp_path / "kept" / "grammar").iterdir())) == 1
+    (path,) = (tmp_path / "kept" / "grammar").iterdir()
+    written = path.stat().st_mtime_ns
     assert start(tmp_path, source).communicate()[0] in printed
+    assert path.stat().st_mtime_ns == written  # it was read, not drawn and written again
 
 
 @pytest.mark.parametrize("edited", ["lexicon/nouns.tsv", "__init__.py"])

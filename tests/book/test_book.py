@@ -13,6 +13,7 @@ import pytest
 
 from press.contents import ROOT, chapters
 from press.outputs import output_texts
+from press.sizes import too_large
 from press.stamps import stale
 
 BOOK = chapters()
@@ -45,7 +46,7 @@ def test_the_book_has_chapters():
 @each_notebook
 def test_notebook_is_valid_and_small(path):
     nbformat.validate(read(path))
-    assert path.stat().st_size < 1_000_000
+    assert not too_large(path)
     assert path in BOOK, f"{path.name} is not in _toc.yml"
 
 

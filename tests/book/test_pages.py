@@ -10,6 +10,7 @@ import pytest
 from mdit_py_plugins.anchors.index import slugify
 
 import attnmt
+from attnmt.attention import SCORES
 from attnmt_book.comparison import by_scores, compare, decide
 from attnmt_book.notebook import Claims
 from press import cover
@@ -135,6 +136,12 @@ def test_every_public_name_is_on_the_package_page():
     assert listed == names - modules
 
 
+def test_every_score_can_be_imported_from_the_package_itself():
+    scores = {type(make(4, 4, 9)).__name__ for make in SCORES.values()}
+    assert len(scores) == len(SCORES)
+    assert scores <= set(vars(attnmt))
+
+
 def test_every_module_is_on_the_package_page():
     folders = (ROOT / "src" / "attnmt", ROOT / "src" / "attnmt_book")
     modules = {f"{path.parent.name}.{path.stem}" for f in folders for path in f.glob("*.py")}
@@ -149,7 +156,7 @@ def test_the_cover_shows_the_recorded_run(tmp_path):
     drawn = cover.draw(tmp_path / "cover.svg").read_text(encoding="utf8")
     described = re.compile("<dc:(title|description)>(.*?)</dc:")
     assert described.findall(stored) == described.findall(drawn) != []
-    assert " ".join(cover.sample().words[:-1]) in page("index")
+    assert " ".join(cover.sample().words[:-1]) in page("index").lower()
 
 
 # --- all claims

@@ -276,7 +276,7 @@ WINDOWS = pages_with("local-window")
 def expected_weights(scores: list[float], D: int, p: float) -> list[float]:
     """What the package makes of these scores."""
     S = len(scores)
-    memory = Memory(torch.zeros(1, S, 1), torch.ones(1, S, dtype=torch.bool), torch.tensor([S]))
+    memory = Memory(torch.zeros(1, S, 1), torch.ones(1, S, dtype=torch.bool))
     keep, gain = Predictive(1, D).look(torch.arange(S), torch.tensor([[[p]]]), memory)
     return weigh(torch.tensor([[scores]]), keep, gain).flatten().tolist()
 

@@ -293,6 +293,7 @@ def has_font(font) -> bool:
 def test_the_printed_book(printed):
     """One test, since to print takes a while."""
     pages = printed.pages
+    texts = [page.extract_text() for page in pages]  # takes its time
     assert 100 < len(pages) < 700
     parts = [some for some in printed.outline if isinstance(some, list)]
     chapters = [mark for some in parts for mark in some if not isinstance(mark, list)]
@@ -305,7 +306,7 @@ def test_the_printed_book(printed):
             page = read(SITE, name)
             title = BeautifulSoup(headings(page)[0].title, "html.parser").get_text().strip()
             begins.append(marks[title])
-            assert title in " ".join(pages[begins[-1]].extract_text().split())
+            assert title in " ".join(texts[begins[-1]].split())
             expected += len(page.select('img[src$=".png"]'))
     assert begins == sorted(set(begins))
     assert sum(map(pictures, pages)) == expected > 50
@@ -314,15 +315,15 @@ def test_the_printed_book(printed):
     assert 9.5 < letters(pages[begins[0]]) < 11
 
     # words are found, whatever fonts this machine has
-    assert LIGATURES.search("\n".join(page.extract_text() for page in pages)) is None
+    assert LIGATURES.search("\n".join(texts)) is None
 
     # the contents name the same pages
-    contents = "\n".join(page.extract_text() for page in pages[1 : begins[0]])
+    contents = "\n".join(texts[1 : begins[0]])
     for title in ("3. Learning to align", "Glossary", "Solutions"):
         assert re.search(rf"{re.escape(title)}\s+{marks[title] + 1}\b", contents)
 
     # Korean can be searched
-    glossary = [page.extract_text() for page in pages[marks["Glossary"] : marks["Troubleshooting"]]]
+    glossary = texts[marks["Glossary"] : marks["Troubleshooting"]]
     source = (ROOT / "book" / "glossary.md").read_text(encoding="utf8")
     korean = set(re.findall(r"[가-힣]{2,}", source))
     assert len(korean) > 20
@@ -331,7 +332,7 @@ def test_the_printed_book(printed):
     # no page is empty, every font is in the file, no link leads to a file of this machine
     for number, page in enumerate(pages, 1):
         small = len(page.get_contents().get_data()) < SMALL
-        assert not small or page.extract_text().strip() != str(number), number
+        assert not small or texts[number - 1].strip() != str(number), number
         assert all(map(has_font, page["/Resources"].get("/Font", {}).values())), number
         for note in page.get("/Annots", []):
             address = note.get_object().get("/A", {}).get("/URI", "http")

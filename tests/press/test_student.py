@@ -87,7 +87,7 @@ def test_no_solution_is_in_the_edition(path, edition, whole):
     assert len(solutions) >= 5
     elsewhere = set().union(*(lines(GATED.sub("", text)) for text in whole.values()))
     assert lines("\n".join(solutions)) & lines(everything(edition)) <= elsewhere
-    assert len(lines("\n".join(solutions)) - elsewhere) > 20  # so the line above says something
+    assert len(lines("\n".join(solutions)) - elsewhere) > 10  # so the line above says something
 
 
 def test_no_solution_is_announced(edition):

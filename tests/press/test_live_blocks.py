@@ -1,6 +1,7 @@
 """The live blocks of the pages, as `press.live` reads them."""
 
 import ast
+import gzip
 import re
 import textwrap
 
@@ -94,9 +95,10 @@ def test_the_lines_beside_a_step_are_the_packages():
 def test_the_site_gets_what_it_shows(tmp_path):
     live.copy_files(tmp_path, ["rnnsearch"])
     copied = {path.name for path in tmp_path.iterdir()}
-    assert copied == {*live.MODULES, "rnnsearch.safetensors"}
+    assert copied == {*live.MODULES, "rnnsearch.safetensors.gz"}
     original = weights.FOLDER / "rnnsearch.safetensors"
-    assert (tmp_path / original.name).read_bytes() == original.read_bytes()
+    packed = (tmp_path / "rnnsearch.safetensors.gz").read_bytes()
+    assert gzip.decompress(packed) == original.read_bytes()
 
 
 def test_what_the_component_is_told_cannot_end_its_script():

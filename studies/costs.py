@@ -1,0 +1,173 @@
+"""How costs grow: time and memory against each size, one at a time, the others kept.
+
+Times are CPU-milliseconds of one training step or one search, the median of several; of threads the
+clock's, since there the processor's seconds are not what is saved. Memory is what a step keeps for
+its gradient: all tensors that autograd saves, each counted once. Words are drawn at random, since
+costs do not depend on them. The page *What it costs* reads ``results/studies/costs.json``.
+Usage: make study NAME=costs
+"""
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import torch
+from torch import Tensor
+
+from attnmt import Pair, Recipe, Translator, beam_search, luong
+from attnmt.batches import Batch, make_batch, pad
+from attnmt.encoder import held, packed
+from attnmt.training import OPTIMISERS, Training
+from attnmt.vocab import Vocabulary
+from studies.study import head_of, save_store, store_of
+
+STORE = store_of(__file__)
+LENGTHS = (25, 50, 100, 200, 400, 800)  # source words; of the target 25
+WINDOWS = ("global", "local-m", "local-p")
+VOCABULARIES = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
+BATCHES = (4, 8, 16, 32, 64, 128, 256)
+PAIRS = (1_000, 4_000, 16_000, 64_000)
+BEAMS = (1, 2, 5, 10, 20)
+THREADS = (1, 2)
+WORDS = 2_000  # of each vocabulary, where it is not what varies
+SENTENCES = 32  # in a batch, where it is not what varies
+LENGTH = 15  # words of a sentence, where it is not what varies
+
+
+def corpus_of(words: int) -> SimpleNamespace:
+    """Two vocabularies of so many words, the special symbols included."""
+    names = [f"w{number}" for number in range(words - 4)]
+    return SimpleNamespace(
+        source_vocabulary=Vocabulary(names, "de"), target_vocabulary=Vocabulary(names, "en")
+    )
+
+
+def pairs_of(corpus: SimpleNamespace, number: int, source: int, target: int) -> list[Pair]:
+    """Pairs of random words, all of the same two lengths."""
+    draw = random.Random(0)
+    words = corpus.source_vocabulary.decode(range(4, len(corpus.source_vocabulary)))
+    pairs = []
+    for _ in range(number):
+        sides = (draw.choices(words, k=source), draw.choices(words, k=target))
+        pairs.append(Pair(*sides, *(" ".join(side) for side in sides)))
+    return pairs
+
+
+def median(call: Callable[[], object], clock: Callable[[], float], times: int = 5) -> float:
+    """Milliseconds of one call, after one that does not count."""
+    call()
+    spent = []
+    for _ in range(times):
+        begin = clock()
+        call()
+        spent.append(1_000 * (clock() - begin))
+    return round(statistics.median(spent), 3)
+
+
+def kept(model: Translator, batch: Batch) -> float:
+    """MiB of tensors that a step keeps for its gradient, parameters left out."""
+    weights = {w.untyped_storage().data_ptr() for w in model.parameters()}
+    sizes: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            sizes[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        model.token_losses(batch).mean()
+    return round(sum(sizes.values()) / 2**20, 3)
+
+
+def step_of(
+    words: int = WORDS,
+    sentences: int = SENTENCES,
+    source: int = LENGTH,
+    target: int = LENGTH,
+    *,
+    clock: Callable[[], float] = time.process_time,
+    **model: object,
+) -> dict[str, float]:
+    """What one training step costs: milliseconds, and MiB kept."""
+    corpus = corpus_of(words)
+    made = luong(corpus, score="general", hidden=128, **model).train()
+    vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
+    batch = make_batch(pairs_of(corpus, sentences, source=source, target=target), *vocabularies)
+    adam = OPTIMISERS["adam"](made.parameters(), lr=1e-3)
+    training = SimpleNamespace(model=made, recipe=Recipe(), optimiser=adam)
+    spent = median(lambda: Training.step(training, batch), clock)
+    return {"milliseconds": spent, "mib": kept(made, batch)}
+
+
+def search_of(beam: int) -> dict[str, float]:
+    """What a search costs that ends at its greatest length, for each sentence."""
+    corpus = corpus_of(WORDS)
+    model = luong(corpus, score="general", hidden=128)
+    sentences = [pair.source for pair in pairs_of(corpus, SENTENCES, source=LENGTH, target=LENGTH)]
+    spent = median(lambda: beam_search(model, sentences, beam), time.process_time, times=3)
+    return {"milliseconds": round(spent / SENTENCES, 3)}
+
+
+def epoch_of(pairs: int) -> dict[str, float]:
+    """What a step costs when so many pairs are trained on: the batches are made, too."""
+    corpus = corpus_of(WORDS)
+    corpus.train = pairs_of(corpus, pairs, source=LENGTH, target=LENGTH)
+    corpus.fingerprint = str(pairs)
+    model = luong(corpus, score="general", hidden=128).train()
+    steps = Training(model, corpus, Recipe(batch_size=SENTENCES), seed=0, path=None).steps()
+    next(steps)  # all pairs are put into order before the first
+    return {"milliseconds": median(lambda: next(steps), time.process_time, times=15)}
+
+
+def threads_of(threads: int) -> dict[str, float]:
+    """What a step takes by the clock, of a larger batch, with so many threads."""
+    torch.set_num_threads(threads)
+    try:
+        return step_of(8_000, 128, clock=time.perf_counter)
+    finally:
+        torch.set_num_threads(1)
+
+
+def lessons() -> dict[str, list[float]]:
+    """Milliseconds of the same work done in two ways, the slow one first."""
+    torch.manual_seed(0)
+    features = torch.randn(900, 256)
+    weights = torch.randn(5_921, 256)
+    words = median(lambda: features @ weights.T, time.process_time, times=15)
+    rounded = median(lambda: features @ weights[:5_920].T, time.process_time, times=15)
+    sentences = [[4] * draw for draw in random.Random(0).choices(range(8, 21), k=64)]
+    rnn = torch.nn.LSTM(128, 128, batch_first=True, bidirectional=True)
+    source = pad(sentences)
+    embedded = torch.randn(*source.ids.shape, 128, requires_grad=True)
+    ways = [
+        median(lambda run=run: run(rnn, embedded, source)[0].sum().backward(), time.process_time)
+        for run in (packed, held)
+    ]
+    parts = [torch.randn(64, 256) for _ in range(20)]
+    hoisted = torch.stack(parts).flatten(0, 1)
+    matrix = torch.randn(1_024, 256)
+    loop = median(lambda: [part @ matrix.T for part in parts], time.process_time, times=15)
+    once = median(lambda: hoisted @ matrix.T, time.process_time, times=15)
+    return {
+        "a product with 5,921 columns, and with 5,920": [words, rounded],
+        "an encoder packed, and held": ways,
+        "a product in each of 20 steps, and once": [loop, once],
+    }
+
+
+def main() -> None:
+    """Measure all of it anew, in two minutes, and write the store."""
+    torch.set_flush_denormal(True)
+    curves: dict[str, dict] = {}
+    for window in WINDOWS:
+        lengths = {S: step_of(source=S, target=25, sentences=8, window=window) for S in LENGTHS}
+        curves[f"source length, {window}"] = lengths
+    curves["vocabulary"] = {V: step_of(V) for V in VOCABULARIES}
+    curves["batch"] = {B: step_of(sentences=B) for B in BATCHES}
+    curves["pairs"] = {N: epoch_of(N) for N in PAIRS}
+    curves["beam"] = {k: search_of(k) for k in BEAMS}
+    curves["threads"] = {n: threads_of(n) for n in THREADS}
+    save_store(STORE, {**head_of(__file__), "curves": curves, "lessons": lessons()})

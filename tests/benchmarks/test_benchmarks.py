@@ -1,0 +1,36 @@
+"""benchmarks/: what is measured beside the peers, and what is said of a peer that is not there."""
+
+import sys
+
+import pytest
+import torch
+
+from attnmt.batches import make_batch
+from benchmarks import peers, run
+from benchmarks.systems import Attnmt
+
+
+@pytest.mark.parametrize("name", ["JoeyNMT", "OpenNMT-py", "Annotated E-D"])
+def test_a_peer_that_is_not_there_is_skipped_with_the_reason(name, monkeypatch, tmp_path):
+    monkeypatch.setattr(peers, "ANNOTATED", tmp_path / "annotated_encoder_decoder.ipynb")
+    for module in ("joeynmt", "joeynmt.model", "onmt", "onmt.models.model"):
+        monkeypatch.setitem(sys.modules, module, None)  # importing it fails
+    skipped = {}
+    assert run.present(["attnmt", name], skipped) == ["attnmt"]
+    assert "ATTNMT_PEERS" in skipped[name]
+
+
+@pytest.mark.parametrize("kind", ["no feeding", "feeding", "rnnsearch"])
+def test_our_side_learns_by_the_packages_own_step(kind, corpus):
+    torch.manual_seed(0)
+    system = Attnmt(corpus, kind, 8, 6)
+    batch = make_batch(corpus.train[:8], corpus.source_vocabulary, corpus.target_vocabulary)
+    losses = [system.step(system.prepare(batch)) for _ in range(8)]
+    assert losses[-1] < losses[0]
+
+
+def test_ratios_are_of_totals_and_of_batches():
+    row = {}
+    run.compare(row, {"attnmt": [9.0, 1.0, 2.0], "JoeyNMT": [9.0, 2.0, 6.0]}, "attnmt", before=1)
+    assert row["ratios"]["JoeyNMT"]["of_totals"] == pytest.approx(8 / 3)
+    assert row["ratios"]["JoeyNMT"]["quartiles"][1] == pytest.approx(2.5)
