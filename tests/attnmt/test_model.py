@@ -182,7 +182,7 @@ def test_sutskevers_and_luongs_initialisation(make, bound, corpus):
     [
         (
             luong,
-            {"score": "cosine"},
+            {"score": "no-such-score"},
             "score must be one of .*dot.*general.*location.* not 'cosine'",
         ),
         (luong, {"window": "wide"}, "window must be one of global, local-m, local-p, not 'wide'"),
