@@ -334,6 +334,14 @@ class Grid {
     };
     table.addEventListener("pointerover", point);
     table.addEventListener("click", point);
+    this.element.addEventListener("scroll", () => this.fade());
+    new ResizeObserver(() => this.fade()).observe(this.element);
+  }
+
+  // Whether there is more at the right: then its edge is faint.
+  fade() {
+    const { scrollLeft, clientWidth, scrollWidth } = this.element;
+    this.element.classList.toggle("more", scrollLeft + clientWidth < scrollWidth - 2);
   }
 
   clear(words, name) {
@@ -361,6 +369,7 @@ class Grid {
       cells[at].append(dot);
     }
     this.body.append(make("tr", {}, make("th", { scope: "row" }, shown(step.word)), cells));
+    if (this.body.rows.length === 1) this.fade();
   }
 
   mark(row, column) {
@@ -751,8 +760,7 @@ class Translation {
       "div",
       { class: `live-view ${mode}` },
       this.chooser.element,
-      this.source.element,
-      this.say,
+      make("div", { class: "live-watch" }, this.source.element, this.say),
       make("div", { class: "live-cards" }, this.cards.map((card) => card.element)),
       this.reference,
       mode === "pair" ? this.growth : null,
@@ -944,8 +952,24 @@ const FRAMES = {
   ],
 };
 const SYMBOLS = {
-  before: { vector: "annotation", query: "s_(i\u22121)", annotation: "h_(j)", score: "e_(ij)", softmax: "\u03b1_(ij)", blend: "c_(i)", word: "p(y_(i))" },
-  after: { vector: "source state", query: "h_(t)", annotation: "h\u0304_(s)", score: "score(h_(t), h\u0304_(s))", softmax: "a_(t)(s)", blend: "c_(t)", word: "p(y_(t))" },
+  before: { vector: "annotation", query: "s_(i\u22121)", annotation: "h_(j)", score: "e_(ij)", softmax: "\u03b1_(ij)", blend: "c_(i)", word: "p(y_(i))", first: false, state: "s_(i) = f(s_(i\u22121), y_(i\u22121), c_(i))" },
+  after: { vector: "source state", query: "h_(t)", annotation: "h\u0304_(s)", score: "score(h_(t), h\u0304_(s))", softmax: "a_(t)(s)", blend: "c_(t)", word: "p(y_(t))", first: true, state: "h_(t) = LSTM(h_(t\u22121), y_(t\u22121))" },
+};
+
+// What the package's lines take for granted.
+const CODE_NOTES = {
+  before: {
+    score: "<code>query</code> is s_(i\u22121); <code>keys</code> are all U_(a) h_(j), computed once a sentence",
+    softmax: "padding is not kept; <code>gain</code> is for local attention only",
+    blend: "<code>memory.annotations</code> are all h_(j); <code>is_narrow</code> and <code>gain</code> are for local attention only",
+    word: "<code>features</code> are s_(i\u22121), the embedding of y_(i\u22121), and c_(i), side by side; the softmax of what is returned is p(y_(i))",
+  },
+  after: {
+    score: "<code>query</code> is h_(t); <code>keys</code> are all h\u0304_(s)",
+    softmax: "padding is not kept; <code>gain</code> is for local attention only",
+    blend: "<code>memory.annotations</code> are all h\u0304_(s); <code>is_narrow</code> and <code>gain</code> are for local attention only",
+    word: "h\u0303_(t), then W_(s) h\u0303_(t); the softmax of that is p(y_(t))",
+  },
 };
 
 function html(tag, attributes, inner) {
@@ -988,7 +1012,8 @@ class Stepper {
       make("div", { class: "live-controls" }, this.back, this.play, this.on),
       this.equations,
       this.say,
-      make("div", { class: "live-bench" }, make("div", {}, this.table, this.best), this.source),
+      make("div", { class: "live-bench" }, this.table, this.best),
+      make("details", { class: "live-lines" }, make("summary", {}, "Show the code: the package\u2019s own lines"), this.source),
     );
     this.element.addEventListener("keydown", (event) => {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -1027,12 +1052,11 @@ class Stepper {
   }
 
   drawWhich() {
-    const asks = { rnnsearch: "asks before its state moves on" };
     this.which.replaceChildren(
       ...this.names.map((name) => {
         const model = this.loaded.get(name);
         const title = model ? describe(model).name : name.replace(/^luong-/, "Luong: ");
-        const when = asks[name] ?? "asks after";
+        const when = name === "rnnsearch" ? "Bahdanau: asks with the old state" : "Luong: asks with the new state";
         return make("button", { type: "button", class: "live-button", "aria-pressed": String(name === this.name), onclick: () => this.pick(name) }, title, make("small", {}, ` ${when}`));
       }),
     );
@@ -1052,7 +1076,7 @@ class Stepper {
       this.steps = [];
       return;
     }
-    const steps = await write(this.model, read.words, (step) => this.target.add(step.word), () => turn !== this.turn);
+    const steps = await write(this.model, read.words, (step) => this.target.add(step.word, { gloss: "" }), () => turn !== this.turn);
     if (!steps) return;
     Object.assign(this, { read, steps, at: farthest(steps), frame: this.begin });
     this.begin = 0;
@@ -1101,6 +1125,11 @@ class Stepper {
     this.element.dataset.frame = key;
     this.target.bars(null, this.at);
     this.target.stop(this.at);
+    const open = key !== "word";
+    this.target.buttons.forEach((button, at) => {
+      button.classList.toggle("later", at > this.at || (at === this.at && open));
+      button.querySelector(".live-gloss").textContent = at === this.at && open ? "not written yet" : "\u00a0";
+    });
     allow(this.back, this.at + this.frame > 0);
     allow(this.on, this.at < this.steps.length - 1 || this.frame < this.frames.length - 1);
     this.drawEquations();
@@ -1111,15 +1140,19 @@ class Stepper {
   }
 
   drawEquations() {
-    this.equations.replaceChildren(
-      ...this.frames.map((frame, number) => {
-        const lit = number === this.frame;
-        const press = () => ((this.frame = number), this.stop(), this.draw());
-        const button = make("button", { type: "button", class: "live-frame", "aria-current": lit ? "step" : null, onclick: press }, make("b", {}, make("span", {}, `${number + 1} `), frame.name), html("span", { class: "live-equation" }, mark(frame.equation)));
-        return make("li", { class: lit ? "lit" : "" }, button);
-      }),
-      html("li", { class: "live-narrow lit live-equation", "aria-hidden": "true" }, mark(this.frames[this.frame].equation)),
-    );
+    const { state, first } = this.symbols;
+    const moved = html("li", { class: "live-state" }, `<b>New state</b> <span class="live-equation">${sub(state)}</span>`);
+    const frames = this.frames.map((frame, number) => {
+      const lit = number === this.frame;
+      const press = () => ((this.frame = number), this.stop(), this.draw());
+      const parts = [make("b", {}, make("span", {}, `${number + 1} `), frame.name), html("span", { class: "live-equation" }, mark(frame.equation))];
+      const button = make("button", { type: "button", class: "live-frame", "aria-current": lit ? "step" : null, onclick: press }, parts);
+      return make("li", { class: lit ? "lit" : "" }, button);
+    });
+    const focused = [...this.equations.querySelectorAll("button")].indexOf(document.activeElement);
+    const equation = html("li", { class: "live-now lit live-equation", "aria-hidden": "true" }, mark(this.frames[this.frame].equation));
+    this.equations.replaceChildren(...(first ? [moved, ...frames] : [...frames, moved]), equation);
+    frames[focused]?.firstChild.focus(); // it was drawn anew
   }
 
   drawTable(step) {
@@ -1153,8 +1186,8 @@ class Stepper {
     this.table.replaceChildren(
       make("table", { class: "live-step" },
         make("caption", { class: "live-hidden" }, `One step: scores and weights of each German word, while ${step.word} is written`),
-        make("thead", {}, make("tr", {}, make("td"), html("th", { scope: "col" }, `${symbols.vector} ${sub(symbols.annotation)}`), column("score", ""), column("softmax", "weight"))),
-        make("tbody", {}, query, rows, total)),
+        make("thead", {}, query, make("tr", {}, make("td"), html("th", { scope: "col" }, `${symbols.vector} ${sub(symbols.annotation)}`), column("score", ""), column("softmax", "weight"))),
+        make("tbody", {}, rows, total)),
     );
   }
 
@@ -1173,11 +1206,17 @@ class Stepper {
 
   drawCode(key) {
     const code = this.code?.[this.name];
-    this.source.hidden = !code;
+    this.source.parentElement.hidden = !code;
     if (!code) return;
+    const notes = CODE_NOTES[this.model.asks ?? "before"];
     this.source.replaceChildren(
-      make("p", { class: "live-hint" }, "The package's own lines"),
-      ...Object.entries(code).map(([frame, text]) => html("pre", { class: `highlight ${frame === key ? "lit" : ""}`, tabindex: frame === key ? 0 : null }, text)),
+      ...this.frames.flatMap((frame, number) => {
+        const lit = frame.key === key;
+        return [
+          make("p", { class: `live-hint ${lit ? "lit" : ""}` }, make("b", {}, `${number + 1} ${frame.name}`), html("span", {}, `: ${sub(notes[frame.key])}`)),
+          html("pre", { class: `highlight ${lit ? "lit" : ""}`, tabindex: lit ? 0 : null }, code[frame.key]),
+        ];
+      }),
     );
   }
 
@@ -1257,7 +1296,7 @@ export async function render({ model: given, el }) {
   }
   const byKeyboard = el.querySelector(":focus-visible");
   el.replaceChildren(view.element);
-  if (byKeyboard) view.chooser.field.focus(); // the button that had the focus is gone
+  if (byKeyboard) view.chooser.field.focus({ preventScroll: true }); // its button is gone
   el.classList.add("live-on");
   await view.translate(view.chooser.entry);
   return () => (view.turn = Infinity);
