@@ -204,17 +204,17 @@ def body(function: object) -> str:
 def source_of(name: str) -> dict[str, str]:
     """Frame -> the lines of the package that compute it, as highlighted HTML."""
     decoder = weights.pretrained(name).decoder
-    last = decoder.attend if isinstance(decoder, LuongDecoder) else decoder.readout
+    attends = [decoder.attend] if isinstance(decoder, LuongDecoder) else []
     functions = {
-        "score": type(decoder.attention.score).forward,
-        "softmax": weigh,
-        "blend": Attention.forward,
-        "word": last,
+        "score": [type(decoder.attention.score).forward],
+        "softmax": [weigh],
+        "blend": [Attention.forward],
+        "word": [*attends, decoder.readout],
     }
     write = HtmlFormatter(nowrap=True)
     return {
-        frame: pygments.highlight(body(function), PythonLexer(), write)
-        for frame, function in functions.items()
+        frame: pygments.highlight("\n\n".join(map(body, of_frame)), PythonLexer(), write)
+        for frame, of_frame in functions.items()
     }
 
 

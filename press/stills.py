@@ -44,7 +44,7 @@ DRAW = """async ({ options, unused }) => {
     picture.style.cssText = canvas.style.cssText;
     canvas.replaceWith(picture);
   }
-  const field = view.querySelector("input");
+  const field = view.querySelector("textarea");
   const written = { lang: "de", className: "live-field", textContent: field.value };
   field.replaceWith(Object.assign(document.createElement("p"), written));
   for (const part of view.querySelectorAll(unused)) part.remove();
@@ -57,7 +57,7 @@ DRAW = """async ({ options, unused }) => {
 
 
 UNUSED = (
-    "label, .live-list, .live-notes, .live-buttons, .live-controls, .live-which, .live-code,"
+    "label, .live-list, .live-notes, .live-buttons, .live-controls, .live-which, .live-lines,"
     " .live-growth, [aria-live]:not(.live-say)"
 )
 
@@ -71,7 +71,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 def draw(page: Page, shown: live.Block) -> str:
     """The still of one block."""
-    html = page.evaluate(DRAW, {"options": shown.options | {"frame": 3}, "unused": UNUSED})
+    html = page.evaluate(DRAW, {"options": shown.options | {"frame": 0}, "unused": UNUSED})
     return f"<!-- drawn with {live.marks(shown.models)} -->\n{html}\n"
 
 

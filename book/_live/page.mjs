@@ -4,10 +4,14 @@ import { render } from "./see.mjs";
 function enliven(box) {
   const options = JSON.parse(box.querySelector(":scope > .live-options").textContent);
   const start = () => {
-    for (const kind of ["click", "focusin"]) box.removeEventListener(kind, touched);
+    box.removeEventListener("click", touched);
     button.setAttribute("aria-disabled", "true"); // not disabled: it keeps the focus until then
     box.classList.add("live-busy");
-    render({ model: { get: (name) => options[name] }, el: box }).then(() => box.classList.remove("live-busy"));
+    render({ model: { get: (name) => options[name] }, el: box }).then(() => {
+      box.classList.remove("live-busy");
+      const { top, bottom } = box.getBoundingClientRect(); // as much of it in sight as fits
+      if (top < 0 || bottom > innerHeight) box.scrollIntoView({ block: "start" });
+    });
   };
   const touched = (event) => {
     if (!event.target.closest("a, summary, .live-status")) start();

@@ -14,8 +14,9 @@
 //
 // Nothing is asked of any other server. Numbers on the screen are the model's own.
 
-const MOST_WORDS = 60; // of a sentence that is read
-const LONGEST_SEEN = 40; // words of a sentence in training
+const MOST_WORDS = 60; // of a sentence that is read; words are counted without marks everywhere
+const LONGEST_SEEN = 40; // words and marks of a sentence in training
+const KNOWN_ENOUGH = 0.5; // the share of words that must be known
 const SUGGESTIONS = 6;
 const END = "</s>";
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -44,9 +45,12 @@ function percent(share) {
 
 const number = (value) => value.toFixed(2).replace("-", "\u2212");
 const sum = (values) => values.reduce((total, value) => total + value, 0);
+const whole = (share) => (Math.abs(share - 1) < 1e-4 ? 1 : share); // a sum of 32-bit numbers
+const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 const largest = (values) => values.reduce((best, value, at) => (value > values[best] ? at : best), 0);
 const isWord = (text) => /[\p{L}\p{N}]/u.test(text);
-const quoted = (word) => make("q", {}, word);
+const shown = (word) => (word === "<unk>" ? "?" : word);
+const quoted = (word) => make("q", {}, shown(word));
 const german = (word) => make("q", { lang: "de" }, word);
 
 // The next picture on the screen; soon, too, where the page is hidden and none is drawn.
@@ -96,10 +100,15 @@ export function nearest(word, known) {
   const lower = word.toLowerCase();
   const same = known.find((other) => other.toLowerCase() === lower);
   if (same) return same;
-  const limit = lower.length < 5 ? 2 : 3;
+  const limit = lower.length < 8 ? 2 : 3; // one letter apart, or two in a long word
   const found = known.map((other) => [distance(lower, other.toLowerCase(), limit), other]);
   const [apart, best] = found.reduce((a, b) => (b[0] < a[0] ? b : a), [limit, ""]);
   return apart < limit ? best : "";
+}
+
+// Let a button be pressed, or not: one that is not keeps the focus, and does nothing.
+function allow(button, whether) {
+  button.setAttribute("aria-disabled", String(!whether));
 }
 
 // ------------------------------------------------------------------------------ fetching
@@ -185,18 +194,35 @@ async function write(model, words, seen, stale = () => false) {
       if (step.word === END) break;
       steps.push(step);
       seen(step, steps.length - 1);
-    } while (!run.done && performance.now() - begun < (still() ? 40 : 6));
+    } while (!run.done && performance.now() - begun < (still() || words.length > 20 ? 40 : 6));
     if (!run.done) await nextFrame();
     if (stale()) return null;
   }
   return steps;
 }
 
-// What stands in the reader's sentence, in the words of the model.
+const MARK = /^[.?!]$/;
+const countWords = (words) => words.filter(isWord).length;
+
+// A word in capitals, as it is usually written.
+function usual(word, model) {
+  const known = (other) => model.unknown([other]).length === 0;
+  if (word.length < 2 || word !== word.toUpperCase() || known(word)) return word;
+  const lower = word.toLowerCase();
+  return [lower, lower[0].toUpperCase() + lower.slice(1)].find(known) ?? word;
+}
+
+// What stands in the reader's sentence, in the words of the model: `words`; `all`, how many words
+// without marks were written; whether some were `cut`, and a full stop `added`; the places of the
+// `unknown` ones. All sentences of the training ended in a mark.
 function readSentence(text, model) {
-  const all = model.tokenise(text.trim());
-  const words = all.slice(0, MOST_WORDS);
-  return { words, cut: all.length - words.length, unknown: new Set(model.unknown(words)) };
+  const all = model.tokenise(text.trim()).map((word) => usual(word, model));
+  let last = 0;
+  for (let seen = 0; last < all.length && (seen += isWord(all[last])) <= MOST_WORDS; ) last++;
+  const words = all.slice(0, last);
+  const added = words.some(isWord) && !MARK.test(words.at(-1));
+  if (added) words.push(".");
+  return { words, all: countWords(all), cut: last < all.length, added, unknown: new Set(model.unknown(words)) };
 }
 
 // ------------------------------------------------------------------------------ names
@@ -258,12 +284,11 @@ class Words {
   }
 
   add(word, { gloss, kind = "" } = {}) {
-    const shown = word === "<unk>" ? "?" : word;
     const button = make(
       "button",
       { type: "button", class: `live-word ${kind}`, tabindex: this.buttons.length ? -1 : 0 },
       make("span", { class: "live-bar", "aria-hidden": "true" }, make("i")),
-      make("span", { class: "live-text" }, shown),
+      make("span", { class: "live-text" }, shown(word)),
       " ",
       gloss === undefined ? null : make("span", { class: "live-gloss", lang: "en" }, gloss || "\u00a0"),
       make("span", { class: "live-hidden live-more", lang: "en" }),
@@ -309,6 +334,14 @@ class Grid {
     };
     table.addEventListener("pointerover", point);
     table.addEventListener("click", point);
+    this.element.addEventListener("scroll", () => this.fade());
+    new ResizeObserver(() => this.fade()).observe(this.element);
+  }
+
+  // Whether there is more at the right: then its edge is faint.
+  fade() {
+    const { scrollLeft, clientWidth, scrollWidth } = this.element;
+    this.element.classList.toggle("more", scrollLeft + clientWidth < scrollWidth - 2);
   }
 
   clear(words, name) {
@@ -335,7 +368,8 @@ class Grid {
       dot.style.setProperty("--at", Math.min(Math.max(local.p - at + 0.5, 0), 1).toFixed(2));
       cells[at].append(dot);
     }
-    this.body.append(make("tr", {}, make("th", { scope: "row" }, step.word === "<unk>" ? "?" : step.word), cells));
+    this.body.append(make("tr", {}, make("th", { scope: "row" }, shown(step.word)), cells));
+    if (this.body.rows.length === 1) this.fade();
   }
 
   mark(row, column) {
@@ -355,7 +389,7 @@ function strip(values, { label, strength = 1 } = {}) {
     pixels.data.set([...colour, 255 * Math.abs(value / most) ** 0.8], 4 * at);
   });
   context.putImageData(pixels, 0, 0);
-  canvas.style.opacity = Math.max(strength, 0.04);
+  canvas.style.opacity = Math.max(strength, 0.35); // still to be seen
   return canvas;
 }
 
@@ -366,21 +400,25 @@ function strip(values, { label, strength = 1 } = {}) {
 class Chooser {
   constructor({ model, sentences, first, most, longer, changed }) {
     Object.assign(this, { model, sentences, most, changed, trail: [] });
-    this.words = model.sourceWords.filter((word) => !/^<.*>$/.test(word));
+    const known = new Set(model.sourceWords);
+    this.words = (sentences.complete ?? model.sourceWords).filter((word) => known.has(word) && !/^<.*>$/.test(word));
+    this.names = new Set(sentences.names ? sentences.complete.slice(-sentences.names) : []);
     this.id = `live-${Math.random().toString(36).slice(2, 8)}`;
-    this.field = make("input", {
-      type: "text", class: "live-field", id: this.id, lang: "de", value: first.de, spellcheck: "false",
+    this.field = make("textarea", {
+      rows: 2, class: "live-field", id: this.id, lang: "de", spellcheck: "false",
       autocomplete: "off", autocapitalize: "off", role: "combobox", "aria-expanded": "false",
       "aria-autocomplete": "list", "aria-controls": `${this.id}-list`, enterkeyhint: "go",
       "aria-describedby": `${this.id}-notes`,
     });
+    this.field.value = first.de;
     this.list = make("ul", { class: "live-list", role: "listbox", id: `${this.id}-list`, hidden: true, "aria-label": "Words that the model knows" });
     this.notes = make("div", { class: "live-notes", id: `${this.id}-notes`, role: "status" });
     this.count = make("span", { class: "live-count" });
     const button = (text, press, title) => make("button", { type: "button", class: "live-button", onclick: press, title }, text);
     this.shorterButton = button("Shorter", () => this.shorter(), "Take the last part away");
     this.buttons = [button("Random", () => this.random(), "Another sentence")];
-    if (longer) this.buttons.push(button("Longer", () => this.longer(), "Add a part to the sentence"), this.shorterButton);
+    this.longerButton = button("Longer", () => this.longer(), "Add a part to the sentence");
+    if (longer) this.buttons.push(this.longerButton, this.shorterButton);
     this.element = make(
       "div",
       { class: "live-chooser" },
@@ -419,7 +457,10 @@ class Chooser {
   }
 
   refresh() {
-    this.shorterButton.disabled = !(this.entry.at > 0 || this.trail.length);
+    allow(this.shorterButton, this.entry.at > 0 || this.trail.length > 0);
+    const more = this.next();
+    allow(this.longerButton, more !== null);
+    this.longerButton.title = more ? "Add a part to the sentence" : `${MOST_WORDS} words is the limit here`;
   }
 
   random() {
@@ -430,16 +471,21 @@ class Chooser {
   }
 
   // The next sentence of its chain; any other sentence gets an "und" and a short sentence more.
-  longer() {
+  // Nothing where it would be too long to be read.
+  next() {
     const { chain, at } = this.entry;
-    if (chain && at + 1 < chain.length) {
-      this.set({ ...chain[at + 1], chain, at: at + 1 });
-      return;
-    }
+    if (chain && at + 1 < chain.length) return { ...chain[at + 1], chain, at: at + 1 };
     const short = this.sentences.chains.map((each) => each[0]);
     const more = short[(this.trail.length + this.field.value.length) % short.length];
-    this.trail.push(this.entry);
-    this.set(joined(this.entry, more, this.words));
+    const grown = joined(this.entry, more, this.words);
+    return countWords(this.model.tokenise(grown.de)) <= MOST_WORDS ? grown : null;
+  }
+
+  longer() {
+    const more = this.next();
+    if (!more) return;
+    if (!more.chain) this.trail.push(this.entry);
+    this.set(more);
   }
 
   shorter() {
@@ -469,11 +515,11 @@ class Chooser {
       ? this.words.filter((word) => word.toLowerCase().startsWith(lower) && word !== prefix)
       : [];
     const alike = (word) => (word[0] === prefix[0] ? 0 : 1);
-    fits.sort((a, b) => alike(a) - alike(b) || a.length - b.length);
+    fits.sort((a, b) => alike(a) - alike(b)); // else the common ones first, names last
     this.active = -1;
     this.list.replaceChildren(
       ...fits.slice(0, SUGGESTIONS).map((word, at) =>
-        make("li", { role: "option", id: `${this.id}-${at}`, "data-word": word }, make("span", { lang: "de" }, word), make("small", {}, this.sentences.glosses?.[word] ?? "")),
+        make("li", { role: "option", id: `${this.id}-${at}`, "data-word": word }, make("span", { lang: "de" }, word), make("small", {}, this.names.has(word) ? "a name" : (this.sentences.glosses?.[word] ?? ""))),
       ),
     );
     this.open(fits.length > 0);
@@ -529,37 +575,47 @@ class Chooser {
 
   // --- what the reader should know of this sentence
 
-  say({ words, cut, unknown }) {
-    this.count.textContent = words.length ? `${words.length + cut} words` : "";
-    const notes = this.problems(words, cut, [...unknown].map((at) => words[at]));
+  // Tell it, and answer whether there is something to translate.
+  say(read) {
+    this.count.textContent = read.all ? counted(read.all, "word") : "";
+    const { refused, notes } = this.problems(read);
     this.notes.replaceChildren(...notes.map((note) => make("p", {}, note)));
+    return !refused;
   }
 
-  problems(words, cut, unknown) {
-    if (!words.some(isWord)) return ["Type a German sentence, or press Random."];
+  problems({ words, all, cut, unknown: places }) {
+    if (!words.some(isWord)) return { refused: true, notes: ["Type a German sentence, or press Random."] };
+    const unknown = [...places].map((at) => words[at]);
+    const foreign = unknown.filter((word) => /\p{L}/u.test(word) && !/\p{Script=Latin}/u.test(word));
+    if (foreign.length)
+      return { refused: true, notes: [["The model reads German only. It does not know this script: ", listed(foreign), "."]] };
+    const typed = words.filter(isWord).at(-1);
+    const half = !this.list.hidden && unknown.at(-1) === typed ? 1 : 0; // a word that is being typed
+    const typing = unknown.slice(0, unknown.length - half);
+    const count = countWords(words) - half;
+    if (!count) return { refused: true, notes: [] };
+    if (typing.length > (1 - KNOWN_ENOUGH) * count)
+      return { refused: true, notes: [["The model knows only about a thousand German words, and not ", listed(typing), ". Press Random for a sentence it can read."], this.likeWords(typing)].filter((note) => note.length) };
     const found = [];
-    const count = words.filter(isWord).length;
-    if (cut) found.push(`That is ${words.length + cut} words. Only the first ${MOST_WORDS} are translated.`);
-    else if (words.length > (LONGEST_SEEN))
-      found.push(`No sentence in training had more than ${LONGEST_SEEN} words, and this one has ${words.length}. Expect mistakes.`);
-    const typing = !this.list.hidden && unknown.at(-1) === words.at(-1) ? unknown.slice(0, -1) : unknown;
-    const foreign = typing.filter((word) => /\p{L}/u.test(word) && !/\p{Script=Latin}/u.test(word));
-    if (foreign.length) found.push(["The model reads German only. It does not know this script: ", german(foreign[0]), "."]);
-    else if (typing.length > 1 && typing.length > 0.6 * count)
-      found.push("The model knows hardly any of these words. It reads a small German; press Random to see some.");
-    else if (typing.length) found.push(this.unknownWords(typing));
-    return found;
+    if (cut) found.push(`That is ${all} words. Only the first ${MOST_WORDS} are translated.`);
+    else if (words.length > LONGEST_SEEN)
+      found.push(`No sentence in training had more than ${LONGEST_SEEN} words and marks, and this one has ${words.length}. Expect mistakes.`);
+    if (typing.length) found.push(this.unknownWords([...new Set(typing)]));
+    return { refused: false, notes: found };
   }
 
   unknownWords(unknown) {
-    const parts = [];
-    for (const word of [...new Set(unknown)].slice(0, 3)) {
-      const near = nearest(word, this.words);
-      parts.push(german(word), " is not one of the words that the model knows. ");
-      if (near) parts.push(make("button", { type: "button", class: "live-small", onclick: () => this.replace(word, near) }, "Use ", german(near)), " ");
-    }
-    parts.push("It reads a gap there, and guesses.");
-    return parts;
+    const one = unknown.length === 1;
+    const told = one ? ["The model does not know ", listed(unknown), "; it sees a gap and guesses. "] : ["Not known: ", listed(unknown), ". The model sees a gap for each and guesses. "];
+    return [...told, ...this.likeWords(unknown)];
+  }
+
+  // "Did you mean ...?", for words that are nearly known.
+  likeWords(unknown) {
+    const like = [...new Set(unknown)].map((word) => [word, nearest(word, this.words)]).filter(([, near]) => near).slice(0, 3);
+    if (!like.length) return [];
+    const button = ([word, near]) => make("button", { type: "button", class: "live-small", "aria-label": `Use ${near}`, onclick: () => this.replace(word, near) }, german(near));
+    return ["Did you mean ", ...like.flatMap((pair, at) => [at ? " " : "", button(pair)]), "?"];
   }
 
   replace(word, other) {
@@ -568,6 +624,11 @@ class Chooser {
     this.set(this.find(text) ?? { de: text });
     this.field.focus();
   }
+}
+
+// Words in italics, with commas between them; each once.
+function listed(words) {
+  return [...new Set(words)].flatMap((word, at) => [at ? ", " : "", german(word)]);
 }
 
 // "A." and "B." as "A, und b."; with the translation if both are known.
@@ -609,6 +670,13 @@ class Card {
     this.element.querySelector(".live-title").firstChild.data = this.title;
   }
 
+  clear() {
+    this.steps = [];
+    this.words.clear();
+    this.vector.replaceChildren();
+    this.verdict.textContent = "";
+  }
+
   // Translate, drawing word by word.
   async run(words, stale, seen) {
     this.steps = [];
@@ -637,8 +705,8 @@ class Card {
     const all = reference.filter(isWord).length;
     const extra = written.filter(isWord).length - right;
     this.verdict.replaceChildren(
-      make("b", {}, `${right} of ${all}`),
-      ` words right${extra ? `, ${extra} wrong` : ""}`,
+      make("b", {}, `${right} of the ${all}`),
+      ` reference words found, in order${extra ? `; ${counted(extra, "word")} too many or wrong` : ""}`,
     );
     this.verdict.classList.toggle("whole", right === all && !extra);
     return right / all;
@@ -651,7 +719,7 @@ class Card {
     const size = step.context.length;
     const what = this.model.attends
       ? ["Read for ", quoted(step.word), `: ${size} numbers, blended anew`]
-      : [`Read for every word: the same ${size} numbers`];
+      : [`Available at every step: the same ${size} numbers`];
     const label = `The context: ${size} numbers`;
     this.vector.replaceChildren(strip(step.context, { label }), make("p", {}, what));
   }
@@ -684,7 +752,7 @@ class Translation {
     const alignment = this.lookers.map((card) =>
       make(
         "div", { class: "live-alignment" },
-        make("p", { class: "live-title" }, this.lookers.length > 1 ? `Where it looked, ${card.title.toLowerCase()} ` : "Where the model looked ", make("small", {}, "a row for each English word: the darker, the more weight")),
+        make("p", { class: "live-title" }, this.lookers.length > 1 ? `Where it looked, ${card.title.toLowerCase()} ` : `Where the network ${mode === "pair" ? "with attention " : ""}looked `, make("small", {}, "a row for each English word: the stronger the blue, the more weight")),
         card.grid.element,
       ),
     );
@@ -692,8 +760,7 @@ class Translation {
       "div",
       { class: `live-view ${mode}` },
       this.chooser.element,
-      this.source.element,
-      this.say,
+      make("div", { class: "live-watch" }, this.source.element, this.say),
       make("div", { class: "live-cards" }, this.cards.map((card) => card.element)),
       this.reference,
       mode === "pair" ? this.growth : null,
@@ -710,20 +777,23 @@ class Translation {
     const stale = () => turn !== this.turn;
     const read = readSentence(entry.de, this.cards[0].model);
     this.read = read;
-    this.chooser.say(read);
+    const good = this.chooser.say(read);
+    this.element.classList.toggle("live-empty", !good);
     this.source.clear();
     this.say.textContent = "";
     this.reference.textContent = "";
     this.lookers.forEach((card) => card.grid.clear(read.words, card.about.name));
-    if (!read.words.some(isWord)) {
-      this.cards.forEach((card) => card.words.clear());
-      this.cards.forEach((card) => card.vector.replaceChildren());
-      this.cards.forEach((card) => (card.verdict.textContent = ""));
+    if (!good) {
+      this.cards.forEach((card) => card.clear());
+      this.growth.replaceChildren();
+      this.visited.clear();
+      this.spoken.textContent = "";
       return;
     }
+    this.say.textContent = "Writing ...";
     read.words.forEach((word, at) => {
       const unknown = read.unknown.has(at);
-      const gloss = unknown ? "not known" : isWord(word) ? (this.sentences.glosses?.[word] ?? "") : "";
+      const gloss = unknown ? "not known" : read.added && at === read.words.length - 1 ? "added" : isWord(word) ? (this.sentences.glosses?.[word] ?? "") : "";
       this.source.add(word, { gloss, kind: unknown ? "unknown" : "" });
     });
     performance.mark("live-asked");
@@ -744,13 +814,15 @@ class Translation {
   finish(entry) {
     const reference = entry.reference ?? null;
     this.reference.replaceChildren(...(entry.en ? [make("b", {}, "Reference translation: "), entry.en] : []));
+    if (this.cards.some((card) => card.steps.some((step) => step.word === "<unk>")))
+      this.reference.append(make("span", { class: "live-unk" }, "? = a word that the network does not know."));
     const shares = this.cards.map((card) => card.judge(reference));
     this.rest = this.looker ? farthest(this.looker.steps) : 0;
     this.settle();
     this.label();
     this.grow(entry, shares);
     this.spoken.textContent = this.cards
-      .map((card) => `${card.about.name}: ${card.steps.map((step) => step.word).join(" ")}`)
+      .map((card) => `${card.about.name}: ${card.steps.map((step) => shown(step.word)).join(" ")}`)
       .join(". ");
     this.element.dataset.done = String(this.turn);
   }
@@ -805,7 +877,7 @@ class Translation {
     this.lookers.forEach((card) => card.grid.mark(-1, s));
     const best = largest(column);
     if (!column.length) return;
-    this.say.replaceChildren(german(this.read.words[s]), " was looked at most for ", quoted(this.looker.steps[best].word), ": it got ", make("b", {}, percent(column[best])), " of the attention there.");
+    this.say.replaceChildren(german(this.read.words[s]), " got its biggest share, ", make("b", {}, percent(column[best])), ", when the network wrote ", quoted(this.looker.steps[best].word), ".");
   }
 
   // --- the sentence grows
@@ -827,7 +899,7 @@ class Translation {
       return cell;
     };
     this.growth.replaceChildren(
-      make("p", { class: "live-title" }, "As the sentence grows", make("small", {}, " share of the reference's words")),
+      make("p", { class: "live-title" }, "As the sentence grows", make("small", {}, " share of the reference's words that it found, in order")),
       make(
         "table", {},
         make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "German words"), this.cards.map((card) => make("th", { scope: "col" }, card.about.title)))),
@@ -855,7 +927,7 @@ function strongest(weights, words) {
     .sort((a, b) => b[0] - a[0])
     .slice(0, 2)
     .filter(([weight], at) => !at || weight >= 0.05)
-    .map(([weight, word]) => `${word} ${percent(weight)}`)
+    .map(([weight, word]) => `${shown(word)} ${percent(weight)}`)
     .join(", ");
 }
 
@@ -873,15 +945,31 @@ const FRAMES = {
     { key: "word", name: "Next word", equation: "{p(y_(i))} = softmax(W_(o) t_(i)),  t_(i) from s_(i\u22121), y_(i\u22121), c_(i)" },
   ],
   after: [
-    { key: "score", name: "Score", equation: "{score_(s)} = h_(t)^T h\u0304_(s)" },
-    { key: "softmax", name: "Softmax", equation: "{a_(t)(s)} = exp(score_(s)) / \u03a3_(s\u2032) exp(score_(s\u2032))" },
+    { key: "score", name: "Score", equation: "{score(h_(t), h\u0304_(s))} = h_(t)^T h\u0304_(s)" },
+    { key: "softmax", name: "Softmax", equation: "{a_(t)(s)} = exp(score(h_(t), h\u0304_(s))) / \u03a3_(s\u2032) exp(score(h_(t), h\u0304_(s\u2032)))" },
     { key: "blend", name: "Blend", equation: "{c_(t)} = \u03a3_(s) a_(t)(s) h\u0304_(s)" },
     { key: "word", name: "Next word", equation: "{p(y_(t))} = softmax(W_(s) h\u0303_(t)),  h\u0303_(t) = tanh(W_(c)[c_(t); h_(t)])" },
   ],
 };
 const SYMBOLS = {
-  before: { query: "s_(i\u22121)", annotation: "h_(j)", score: "e_(ij)", softmax: "\u03b1_(ij)", blend: "c_(i)", word: "p(y_(i))" },
-  after: { query: "h_(t)", annotation: "h\u0304_(s)", score: "score", softmax: "a_(t)", blend: "c_(t)", word: "p(y_(t))" },
+  before: { vector: "annotation", query: "s_(i\u22121)", annotation: "h_(j)", score: "e_(ij)", softmax: "\u03b1_(ij)", blend: "c_(i)", word: "p(y_(i))", first: false, state: "s_(i) = f(s_(i\u22121), y_(i\u22121), c_(i))" },
+  after: { vector: "source state", query: "h_(t)", annotation: "h\u0304_(s)", score: "score(h_(t), h\u0304_(s))", softmax: "a_(t)(s)", blend: "c_(t)", word: "p(y_(t))", first: true, state: "h_(t) = LSTM(h_(t\u22121), y_(t\u22121))" },
+};
+
+// What the package's lines take for granted.
+const CODE_NOTES = {
+  before: {
+    score: "<code>query</code> is s_(i\u22121); <code>keys</code> are all U_(a) h_(j), computed once a sentence",
+    softmax: "padding is not kept; <code>gain</code> is for local attention only",
+    blend: "<code>memory.annotations</code> are all h_(j); <code>is_narrow</code> and <code>gain</code> are for local attention only",
+    word: "<code>features</code> are s_(i\u22121), the embedding of y_(i\u22121), and c_(i), side by side; the softmax of what is returned is p(y_(i))",
+  },
+  after: {
+    score: "<code>query</code> is h_(t); <code>keys</code> are all h\u0304_(s)",
+    softmax: "padding is not kept; <code>gain</code> is for local attention only",
+    blend: "<code>memory.annotations</code> are all h\u0304_(s); <code>is_narrow</code> and <code>gain</code> are for local attention only",
+    word: "h\u0303_(t), then W_(s) h\u0303_(t); the softmax of that is p(y_(t))",
+  },
 };
 
 function html(tag, attributes, inner) {
@@ -924,11 +1012,12 @@ class Stepper {
       make("div", { class: "live-controls" }, this.back, this.play, this.on),
       this.equations,
       this.say,
-      make("div", { class: "live-bench" }, make("div", {}, this.table, this.best), this.source),
+      make("div", { class: "live-bench" }, this.table, this.best),
+      make("details", { class: "live-lines" }, make("summary", {}, "Show the code: the package\u2019s own lines"), this.source),
     );
     this.element.addEventListener("keydown", (event) => {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!by || event.target.closest(".live-words, input")) return;
+      if (!by || event.target.closest(".live-words, textarea")) return;
       event.preventDefault();
       event.stopPropagation();
       this.go(by);
@@ -963,12 +1052,11 @@ class Stepper {
   }
 
   drawWhich() {
-    const asks = { rnnsearch: "asks before its state moves on" };
     this.which.replaceChildren(
       ...this.names.map((name) => {
         const model = this.loaded.get(name);
         const title = model ? describe(model).name : name.replace(/^luong-/, "Luong: ");
-        const when = asks[name] ?? "asks after";
+        const when = name === "rnnsearch" ? "Bahdanau: asks with the old state" : "Luong: asks with the new state";
         return make("button", { type: "button", class: "live-button", "aria-pressed": String(name === this.name), onclick: () => this.pick(name) }, title, make("small", {}, ` ${when}`));
       }),
     );
@@ -978,16 +1066,17 @@ class Stepper {
     this.stop();
     const turn = ++this.turn;
     const read = readSentence(entry.de, this.model);
-    this.chooser.say(read);
+    const good = this.chooser.say(read);
+    this.element.classList.toggle("live-empty", !good);
     this.target.clear();
     this.drawWhich();
-    if (!read.words.some(isWord)) {
+    if (!good) {
       [this.table, this.best, this.equations, this.source].forEach((part) => part.replaceChildren());
       this.say.textContent = "";
       this.steps = [];
       return;
     }
-    const steps = await write(this.model, read.words, (step) => this.target.add(step.word), () => turn !== this.turn);
+    const steps = await write(this.model, read.words, (step) => this.target.add(step.word, { gloss: "" }), () => turn !== this.turn);
     if (!steps) return;
     Object.assign(this, { read, steps, at: farthest(steps), frame: this.begin });
     this.begin = 0;
@@ -1008,7 +1097,7 @@ class Stepper {
   go(by) {
     const last = this.frames.length - 1;
     const to = this.at * this.frames.length + this.frame + by;
-    if (to < 0 || to > this.steps.length * this.frames.length - 1) return this.stop();
+    if (!this.steps?.length || to < 0 || to > this.steps.length * this.frames.length - 1) return this.stop();
     this.at = Math.floor(to / (last + 1));
     this.frame = to % (last + 1);
     this.draw();
@@ -1036,8 +1125,13 @@ class Stepper {
     this.element.dataset.frame = key;
     this.target.bars(null, this.at);
     this.target.stop(this.at);
-    this.back.disabled = this.at + this.frame === 0;
-    this.on.disabled = this.at === this.steps.length - 1 && this.frame === this.frames.length - 1;
+    const open = key !== "word";
+    this.target.buttons.forEach((button, at) => {
+      button.classList.toggle("later", at > this.at || (at === this.at && open));
+      button.querySelector(".live-gloss").textContent = at === this.at && open ? "not written yet" : "\u00a0";
+    });
+    allow(this.back, this.at + this.frame > 0);
+    allow(this.on, this.at < this.steps.length - 1 || this.frame < this.frames.length - 1);
     this.drawEquations();
     this.drawTable(step);
     this.drawBest(step);
@@ -1046,15 +1140,19 @@ class Stepper {
   }
 
   drawEquations() {
-    this.equations.replaceChildren(
-      ...this.frames.map((frame, number) => {
-        const lit = number === this.frame;
-        const press = () => ((this.frame = number), this.stop(), this.draw());
-        const button = make("button", { type: "button", class: "live-frame", "aria-current": lit ? "step" : null, onclick: press }, make("b", {}, make("span", {}, `${number + 1} `), frame.name), html("span", { class: "live-equation" }, mark(frame.equation)));
-        return make("li", { class: lit ? "lit" : "" }, button);
-      }),
-      html("li", { class: "live-narrow lit live-equation", "aria-hidden": "true" }, mark(this.frames[this.frame].equation)),
-    );
+    const { state, first } = this.symbols;
+    const moved = html("li", { class: "live-state" }, `<b>New state</b> <span class="live-equation">${sub(state)}</span>`);
+    const frames = this.frames.map((frame, number) => {
+      const lit = number === this.frame;
+      const press = () => ((this.frame = number), this.stop(), this.draw());
+      const parts = [make("b", {}, make("span", {}, `${number + 1} `), frame.name), html("span", { class: "live-equation" }, mark(frame.equation))];
+      const button = make("button", { type: "button", class: "live-frame", "aria-current": lit ? "step" : null, onclick: press }, parts);
+      return make("li", { class: lit ? "lit" : "" }, button);
+    });
+    const focused = [...this.equations.querySelectorAll("button")].indexOf(document.activeElement);
+    const equation = html("li", { class: "live-now lit live-equation", "aria-hidden": "true" }, mark(this.frames[this.frame].equation));
+    this.equations.replaceChildren(...(first ? [moved, ...frames] : [...frames, moved]), equation);
+    frames[focused]?.firstChild.focus(); // it was drawn anew
   }
 
   drawTable(step) {
@@ -1072,7 +1170,7 @@ class Stepper {
       const weight = past("softmax") ? meter(percent(step.align[s]), step.align[s]) : "";
       const annotation = this.steps.annotations?.[s];
       const share = past("blend") ? step.align[s] : 1;
-      const drawn = annotation ? strip(annotation, { label: `annotation of ${word}`, strength: share }) : "";
+      const drawn = annotation ? strip(annotation, { label: `vector of ${word}`, strength: share }) : "";
       const gloss = this.sentences.glosses?.[word];
       return make("tr", { class: `${outside ? "outside" : ""} ${s === best && past("softmax") ? "best" : ""}` },
         make("th", { scope: "row" }, make("span", { lang: "de" }, word), gloss && isWord(word) ? make("small", {}, ` ${gloss}`) : null),
@@ -1081,26 +1179,26 @@ class Stepper {
     const total = make("tr", { class: `live-total ${past("blend") ? "" : "later"}` },
       html("th", { scope: "row" }, `<mark>${sub(symbols.blend)}</mark> <small>blend</small>`),
       make("td", { class: "live-strips" }, past("blend") ? strip(step.context, { label: `the context, ${step.context.length} numbers` }) : ""),
-      make("td"), make("td", { class: "live-number" }, past("softmax") ? meter(percent(sum(step.align)), 0) : ""));
+      make("td"), make("td", { class: "live-number" }, past("softmax") ? meter(percent(whole(sum(step.align))), 0) : ""));
     const query = make("tr", { class: "live-query" },
       html("th", { scope: "row" }, `<mark>${sub(symbols.query)}</mark> <small>asks</small>`),
       make("td", { class: "live-strips" }, strip(step.query, { label: `the query, ${step.query.length} numbers` })), make("td"), make("td"));
     this.table.replaceChildren(
       make("table", { class: "live-step" },
         make("caption", { class: "live-hidden" }, `One step: scores and weights of each German word, while ${step.word} is written`),
-        make("thead", {}, make("tr", {}, make("td"), html("th", { scope: "col" }, `annotation ${sub(symbols.annotation)}`), column("score", ""), column("softmax", "weight"))),
-        make("tbody", {}, query, rows, total)),
+        make("thead", {}, query, make("tr", {}, make("td"), html("th", { scope: "col" }, `${symbols.vector} ${sub(symbols.annotation)}`), column("score", ""), column("softmax", "weight"))),
+        make("tbody", {}, rows, total)),
     );
   }
 
   drawBest(step) {
-    const shown = this.frames[this.frame].key === "word";
-    this.best.classList.toggle("later", !shown);
+    const told = this.frames[this.frame].key === "word";
+    this.best.classList.toggle("later", !told);
     this.best.replaceChildren(
       html("p", { class: "live-hint" }, `Next word: five best of ${this.model.targetWords.length}, <mark>${sub(this.symbols.word)}</mark>`),
       make("ol", {}, step.best.map(({ word, p }) => {
-        const line = make("li", { class: word === step.word && shown ? "lit" : "" }, make("span", {}, shown ? word : "\u2007"), make("i"), make("b", {}, shown ? percent(p) : ""));
-        line.style.setProperty("--w", shown ? p.toFixed(4) : 0);
+        const line = make("li", { class: word === step.word && told ? "lit" : "" }, make("span", {}, told ? shown(word) : "\u2007"), make("i"), make("b", {}, told ? percent(p) : ""));
+        line.style.setProperty("--w", told ? p.toFixed(4) : 0);
         return line;
       })),
     );
@@ -1108,11 +1206,17 @@ class Stepper {
 
   drawCode(key) {
     const code = this.code?.[this.name];
-    this.source.hidden = !code;
+    this.source.parentElement.hidden = !code;
     if (!code) return;
+    const notes = CODE_NOTES[this.model.asks ?? "before"];
     this.source.replaceChildren(
-      make("p", { class: "live-hint" }, "The package's own lines"),
-      ...Object.entries(code).map(([frame, text]) => html("pre", { class: `highlight ${frame === key ? "lit" : ""}`, tabindex: frame === key ? 0 : null }, text)),
+      ...this.frames.flatMap((frame, number) => {
+        const lit = frame.key === key;
+        return [
+          make("p", { class: `live-hint ${lit ? "lit" : ""}` }, make("b", {}, `${number + 1} ${frame.name}`), html("span", {}, `: ${sub(notes[frame.key])}`)),
+          html("pre", { class: `highlight ${lit ? "lit" : ""}`, tabindex: lit ? 0 : null }, code[frame.key]),
+        ];
+      }),
     );
   }
 
@@ -1123,16 +1227,20 @@ class Stepper {
     const best = largest(step.align);
     const score = (s) => number(step.scores[s]);
     if (key === "score") {
-      const sofar = before.length ? ["after ", quoted(before.slice(-3).join(" "))] : ["at the beginning"];
-      const order = this.model.asks === "after" ? "It has read its last word already, and its new state asks" : "Its state asks";
-      return [`What comes `, ...sofar, `? ${order} each German word: how well do you fit? `, german(words[best]), ` scores ${score(best)}.`];
+      const sofar = `${before.length > 3 ? "... " : ""}${before.slice(-3).join(" ")}`;
+      const ask = before.length ? ["What comes after ", quoted(sofar), "? "] : ["What comes first? "];
+      const last = before.length ? ["The decoder has already read ", quoted(before.at(-1)), "; its"] : ["Its"];
+      const state = html("span", {}, sub(this.symbols.query));
+      const compared = this.model.asks === "after" ? [...last, " new state ", state] : ["The state ", state];
+      return [...ask, ...compared, " is compared with every German word. ", german(words[best]), ` scores ${score(best)}.`];
     }
     if (key === "softmax") return this.softmaxWords(step, best);
     if (key === "blend") {
       const parts = strongest(step.align, words).split(", ");
-      return [`Each annotation counts by its weight: mostly ${parts.join(", ")}. The sum is one vector, made for this word alone.`];
+      return [`Each German word\u2019s vector counts by its weight: mostly ${parts.join(", ")}. The sum is one vector, made for this word alone.`];
     }
-    return ["From that vector, its state and the last word, the model gives each English word a probability. It writes ", quoted(step.word), ` (${percent(step.best[0].p)}).`];
+    const from = this.model.asks === "after" ? "the context and the new state" : "the context, the old state and the last word";
+    return [`From ${from}, the model gives each English word a probability. It writes `, quoted(step.word), ` (${percent(step.best[0].p)}).`];
   }
 
   softmaxWords(step, best) {
@@ -1140,7 +1248,7 @@ class Stepper {
     const top = Math.max(...taking);
     const total = sum(taking.map((score) => Math.exp(score - top)));
     const share = Math.exp(step.scores[best] - top) / total;
-    const text = ["Softmax makes shares of the scores: for ", german(this.read.words[best]), ", ", html("span", {}, `e<sup>${number(step.scores[best])}</sup>`), ` divided by the sum of all is ${percent(share)}.`];
+    const text = ["Softmax turns the scores into shares: for ", german(this.read.words[best]), ", ", html("span", {}, `e<sup>${number(step.scores[best])}</sup>`), ` divided by the sum of all is ${percent(share)}.`];
     if (step.window) text.push(` Only words ${step.window.first + 1} to ${step.window.last + 1} take part, and a Gaussian round p = ${step.window.p.toFixed(1)} multiplies them.`);
     else text.push(" Together they are 100%.");
     return text;
@@ -1188,7 +1296,7 @@ export async function render({ model: given, el }) {
   }
   const byKeyboard = el.querySelector(":focus-visible");
   el.replaceChildren(view.element);
-  if (byKeyboard) view.chooser.field.focus(); // the button that had the focus is gone
+  if (byKeyboard) view.chooser.field.focus({ preventScroll: true }); // its button is gone
   el.classList.add("live-on");
   await view.translate(view.chooser.entry);
   return () => (view.turn = Infinity);

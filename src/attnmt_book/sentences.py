@@ -38,6 +38,7 @@ GROWTH = ((5, 8), (12, 18), (20, 28), (31, 37), (41, 47), (52, 58))  # words of 
 RANDOM = quotas(100, range(6, 41))  # lengths of the random sentences
 GLOSSED = quotas(12_000, range(6, 41))  # and of those that glosses are read off
 SECOND = 0.25  # a second meaning is told if it has this share
+OF_PREPOSITION = 0.1  # a preposition has many meanings: up to three, each with this share
 
 
 # ------------------------------------------------------------------------- growing sentences
@@ -114,8 +115,8 @@ def random_sentences(vocabulary: Collection[str]) -> list[Sample]:
 # ---------------------------------------------------------------------------------- glosses
 
 
-def meanings(sample: Sample) -> Iterator[tuple[str, str, bool]]:
-    """(German word, what the English sentence says for it, whether it surely does).
+def meanings(sample: Sample) -> Iterator[tuple[str, str, bool, str]]:
+    """(German word, what the English sentence says for it, whether it surely does, its class).
 
     A modal's meaning holds its helpers: musste, had to; durfte, was allowed to.
     """
@@ -127,31 +128,58 @@ def meanings(sample: Sample) -> Iterator[tuple[str, str, bool]]:
             word = sample.english[english]
             partners[german].append("a" if word == "an" else word)
     for german, words in partners.items():
-        yield sample.german[german], " ".join(words).removesuffix(" 's"), german in surely
+        meaning = " ".join(words).removesuffix(" 's")
+        yield sample.german[german], meaning, german in surely, sample.german_classes[german]
+
+
+def own_meaning(particle: Counter) -> Counter:
+    """What a verb's particle means by itself: mit, of *brought along* and *bring along*: along.
+
+    Nothing where its verbs have no word in common.
+    """
+    last = {meaning.partition(" ")[2] for meaning in particle}
+    return Counter({last.pop(): sum(particle.values())} if len(last) == 1 and all(last) else {})
+
+
+def told(counts: Counter, kinds: Collection[str], nouns: Collection[str]) -> list[str]:
+    """The meanings worth telling: a noun's own before its use as a title, an 's at the end."""
+    most, share = (3, OF_PREPOSITION) if "preposition" in kinds else (2, SECOND)
+    ranked = sorted(counts, key=lambda meaning: (-counts[meaning], meaning))[:most]
+    enough = [meaning for meaning in ranked if counts[meaning] >= share * sum(counts.values())]
+    return sorted(enough or ranked[:1], key=lambda word: (word not in nouns, word == "'s"))
+
+
+def made_names() -> dict[str, str]:
+    """German name -> English name, of people and towns that the models may have read."""
+    known = (names(kind).known for kind in ("person", "town"))
+    return {german: english for pairs in known for english, german in pairs}
 
 
 def glosses(words: Iterable[str]) -> dict[str, str]:
     """What each German word means, read off the gold links of sentences of the grammar.
 
-    The most frequent meaning, and a second one if it has its share: sie: they / she. Possible links
-    count only for a word that has no sure one. Marks have no gloss.
+    The most frequent meaning, and a second one if it has its share: sie: they / she. Of a
+    preposition up to three, without those of the verbs whose particle it is: auf: for / on / at.
+    Possible links count only for a word that has no sure one. Marks have no gloss.
     """
     sure: dict[str, Counter] = defaultdict(Counter)
     possible: dict[str, Counter] = defaultdict(Counter)
-    for kind in ("person", "town"):
-        for english, german in names(kind).known:
-            sure[german][english] += 1
+    particles: dict[str, Counter] = defaultdict(Counter)
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for german, english in made_names().items():
+        sure[german][english] += 1
     for sample in fill(Grammar(SEED + 1), GLOSSED, side=0, seen=set()):
-        for german, english, surely in meanings(sample):
-            (sure if surely else possible)[german][english] += 1
+        for german, english, surely, kind in meanings(sample):
+            counts = particles if kind == "particle" else sure if surely else possible
+            counts[german][english] += 1
+            kinds[german].add(kind)
+    nouns = {row.german: row.english for row in select("nouns")}
     found = {}
     for word in words:
-        counts = sure[word] or possible[word]
-        ranked = sorted(counts, key=lambda meaning: (-counts[meaning], meaning))[:2]
-        total = sum(counts.values())
+        with_particle = own_meaning(particles[word]) if sure[word] else particles[word]
+        counts = sure[word] + with_particle or possible[word]
         if any(letter.isalpha() for letter in word):
-            told = [meaning for meaning in ranked if counts[meaning] >= SECOND * total]
-            found[word] = " / ".join(told or ranked[:1])
+            found[word] = " / ".join(told(counts, kinds[word], nouns=(nouns.get(word),)))
     return found
 
 
@@ -163,25 +191,28 @@ def offers(vocabulary: Vocabulary) -> dict:
 
     Returns:
         ``chains``, lists of growing sentences; ``random`` sentences; ``glosses``, word -> English;
-        ``complete``, the words to complete what is typed, most frequent first. A sentence is
-        {"german": words, "english": words}, the English being the reference.
+        ``complete``, the words to complete what is typed, most frequent first and the names last;
+        ``names``, how many of them are names. A sentence is {"german": words, "english": words},
+        the English being the reference.
 
     Raises:
         ValueError: a word of the vocabulary that the grammar does not have.
     """
 
-    def told(sample: Sample) -> dict:
+    def as_told(sample: Sample) -> dict:
         return {"german": sample.german, "english": sample.english}
 
     words = vocabulary.words[len(SPECIALS) :]
     glossed = glosses(words)
+    named = made_names()
     if lacking := [word for word, gloss in glossed.items() if not gloss]:
         raise ValueError(f"the grammar has no translation of {', '.join(lacking)}")
     return {
-        "chains": [[told(sample) for sample in samples] for samples in chains(vocabulary)],
-        "random": [told(sample) for sample in random_sentences(vocabulary)],
+        "chains": [[as_told(sample) for sample in samples] for samples in chains(vocabulary)],
+        "random": [as_told(sample) for sample in random_sentences(vocabulary)],
         "glosses": glossed,
-        "complete": list(glossed),
+        "complete": sorted(glossed, key=lambda word: word in named),
+        "names": sum(word in named for word in glossed),
     }
 
 

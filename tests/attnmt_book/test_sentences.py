@@ -86,8 +86,17 @@ def test_growing_sentences_have_no_made_up_names(offered):
 
 def test_every_word_of_the_vocabulary_has_a_gloss(offered, vocabulary):
     words = [word for word in vocabulary.words[4:] if any(letter.isalpha() for letter in word)]
-    assert offered["complete"] == list(offered["glosses"]) == words
+    assert list(offered["glosses"]) == words
+    assert sorted(offered["complete"]) == sorted(words)
     assert all(0 < len(gloss) <= 40 for gloss in offered["glosses"].values())
+
+
+def test_common_words_are_offered_first_and_names_last(offered):
+    first = len(offered["complete"]) - offered["names"]
+    assert {"Hund", "die", "gekauft"} <= set(offered["complete"][:first])
+    assert {"Anna", "München"} <= set(offered["complete"][first:])
+    common = [word for word in offered["glosses"] if word in offered["complete"][:first]]
+    assert offered["complete"][:first] == common  # the most frequent first
 
 
 @pytest.mark.parametrize(
@@ -108,6 +117,12 @@ def test_every_word_of_the_vocabulary_has_a_gloss(offered, vocabulary):
         ("nicht", "not"),
         ("weil", "because"),
         ("um", "in order"),  # whose links are possible ones only
+        ("Frau", "woman / Mrs."),  # a noun before a title
+        ("auf", "for / on / at"),  # without the verbs of auf: aufstehen
+        ("mit", "with / along"),  # brachte ... mit: brought along
+        ("von", "of / 's"),
+        ("vor", "ago / in front of"),
+        ("ein", "a"),
         ("München", "Munich"),
         ("Anna", "Anna"),
     ],
@@ -120,7 +135,7 @@ def test_every_noun_is_glossed_by_its_row_of_the_lexicon(offered):
     seen = 0
     for row in select("nouns"):
         for german, english in ((row.german, row.english), (row.plural, row.english_plural)):
-            if german in offered["glosses"] and german not in ("Frau",):  # a title, too
+            if german in offered["glosses"]:
                 seen += 1
                 assert english in offered["glosses"][german].split(" / ")
     assert seen > 80
@@ -145,4 +160,5 @@ def test_the_pages_file_is_what_the_command_writes(tmp_path):
 def test_the_pages_file_is_small_and_has_everything():
     content = (ROOT / sentences.PAGE).read_bytes()
     assert len(content) < 150_000
-    assert json.loads(content).keys() == {"chains", "random", "glosses", "complete"}
+    keys = {"chains", "random", "glosses", "complete", "names"}
+    assert json.loads(content).keys() == keys
