@@ -32,7 +32,7 @@ export function make(tag, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value != null) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child != null));
+  element.append(...children.flat(Infinity).filter((child) => child != null));
   return element;
 }
 
@@ -100,7 +100,7 @@ export function nearest(word, known) {
   const lower = word.toLowerCase();
   const same = known.find((other) => other.toLowerCase() === lower);
   if (same) return same;
-  const limit = lower.length < 8 ? 2 : 3; // one letter apart, or two in a long word
+  const limit = lower.length < 5 ? 1 : lower.length < 8 ? 2 : 3; // more letters apart in a long word
   const found = known.map((other) => [distance(lower, other.toLowerCase(), limit), other]);
   const [apart, best] = found.reduce((a, b) => (b[0] < a[0] ? b : a), [limit, ""]);
   return apart < limit ? best : "";
