@@ -856,6 +856,7 @@ class Translation {
       other.show(Math.min(at, other.steps.length - 1));
     });
     this.source.bars(step.align);
+    if (step.align) this.reveal(largest(step.align));
     this.lookers.forEach((other) => other.grid.mark(other === card ? at : -1, -1));
     const { words } = this.read;
     if (!step.align) {
@@ -867,6 +868,16 @@ class Translation {
     const gloss = this.sentences.glosses?.[words[best]];
     if (gloss) where.push(` (${gloss})`);
     this.say.replaceChildren("To write ", quoted(step.word), ", the model put ", make("b", {}, percent(step.align[best])), " of its attention on ", ...where, ".");
+  }
+
+  // On a phone the German row has its own scroll bar: the word that was looked at comes in sight.
+  reveal(s) {
+    const watch = this.source.element.parentElement;
+    if (watch.scrollHeight <= watch.clientHeight + 1) return;
+    const word = this.source.buttons[s].getBoundingClientRect();
+    const { top, bottom } = watch.getBoundingClientRect();
+    const room = bottom - this.say.offsetHeight;
+    if (word.top < top || word.bottom > room) watch.scrollTop += word.bottom - room + 6;
   }
 
   lightSource(s) {
