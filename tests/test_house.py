@@ -24,7 +24,7 @@ each_module = pytest.mark.parametrize(
 )
 LIMIT = 2_000  # lines of code of the core: what a student reads in two evenings
 # of the grammar, and of the file that keeps what it made
-GRAMMAR_LIMITS = {"__init__.py": 700, "store.py": 120}
+GRAMMAR_LIMITS = {"__init__.py": 700, "store.py": 130}
 FUNCTION_LIMIT = 40
 POSITIONAL = 3  # arguments; from the fourth on they have names
 

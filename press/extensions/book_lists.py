@@ -5,6 +5,7 @@
 ``{all-claims}`` puts the tables of claims, as the chapters stored them, into one.
 ``{frozen-claims}`` shows the list of the papers' claims, judged by the recorded runs.
 ``{truth-rule}`` shows how often the rule of the verdicts is right on made-up systems.
+``{trained-models}`` lists the recorded runs of models that were trained to the end.
 """
 
 import json
@@ -20,6 +21,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from attnmt_book.claims import judge, summary, verdict_table
+from attnmt_book.runs import TITLES, Run, load_run, of_length
+from attnmt_book.tables import with_range
 from press.contents import chapter_numbers, chapters
 
 # ------------------------------------------------------------------------------ exercises
@@ -186,6 +189,49 @@ class FrozenClaims(SphinxDirective):
         return [parent]
 
 
+# ------------------------------------------------------------------------- recorded runs
+
+TRAINED = TITLES | {"luong-local-p-feeding": "local-p general + feed"}
+SHORT = 6  # the first length of a bucket
+LONG = 36
+
+
+def trained_models(runs: Iterable[Run]) -> list[str]:
+    """The recorded runs as lines of Markdown: a table, and how its BLEU was measured."""
+    header = "model | seeds | updates | BLEU | 6 to 10 words | 36 to 40 words | AER | CPU-seconds"
+    lines = [f"| {header} |", "|---" * 8 + "|"]
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.name.rsplit("-", 2)[0], []).append(run)
+    for system in sorted(groups, key=list(TRAINED).index):
+        found = groups[system]
+        cells = [
+            TRAINED[system],
+            str(len(found)),
+            f"{found[0].history.curve[-1].updates:,}",
+            with_range(run.bleu.score for run in found),
+            with_range(of_length(run, SHORT) for run in found),
+            with_range(of_length(run, LONG) for run in found),
+            with_range((run.aer for run in found), digits=3),
+            with_range((run.history.cpu_seconds for run in found), digits=0),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, "", f"BLEU: `{found[0].bleu.signature}`"]
+
+
+class TrainedModels(SphinxDirective):
+    """``{trained-models}``"""
+
+    def run(self) -> list[nodes.Node]:
+        paths = sorted((Path(self.env.srcdir) / "results").glob("*-grammar-*.json"))
+        for path in paths:
+            self.env.note_dependency(str(path))
+        runs = [load_run(path.stem, path.parent) for path in paths]
+        parent = nodes.container("", classes=["all-claims"])
+        self.state.nested_parse(StringList(trained_models(runs)), self.content_offset, parent)
+        return [parent]
+
+
 # ------------------------------------------------------------------------- the truth rule
 
 SHOWN = {  # kind of luck in the study -> how the page says it
@@ -256,6 +302,7 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("all-claims", AllClaims)
     app.add_directive("frozen-claims", FrozenClaims)
     app.add_directive("truth-rule", TruthRule)
+    app.add_directive("trained-models", TrainedModels)
     app.connect("doctree-read", note_page)
     app.connect("env-get-outdated", always_again)
     app.connect("doctree-resolved", fill_exercise_index)

@@ -224,7 +224,8 @@ def multi30k(
             multiple of 16, which matrix products like.
         lower: write everything in lower case.
         max_length: training pairs with more words on either side are dropped, as both papers do.
-        folder: where the files are, instead of :func:`data_folder` (they lie in its ``multi30k``).
+        folder: where the files are, instead of ``attnmt_text.data_folder()``; they lie in
+            its ``multi30k``.
         url: the address of the files.
 
     Raises:
@@ -282,7 +283,7 @@ def grammar_corpus(
 
     The same for a seed on every machine. No sentence occurs twice in the whole corpus, on either
     side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``. Once made, the
-    pairs are kept in :func:`data_folder`, in ``grammar``; if it is read-only, in
+    pairs are kept in ``attnmt_text.data_folder()``, in ``grammar``; if it is read-only, in
     ``~/.cache/attnmt``; and if that cannot be written either, they are made again each time.
 
     Args:

@@ -275,7 +275,7 @@ def alignment_error_rate(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> f
 
 
 def alignment_statistics(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> np.ndarray:
-    """What the alignment error rate adds up over pairs: |A & S|, |A & P|, |A|, |S|; (N, 4).
+    """What AER adds up over pairs: ``|A & S|``, ``|A & P|``, ``|A|`` and ``|S|``; (N, 4).
 
     Raises:
         ValueError: pairs without known alignments, or not as many as ``links``.

@@ -89,7 +89,7 @@ class Claim:
 
     @property
     def comparison(self) -> tuple:
-        """What is compared: no two rows have the same."""
+        """What is compared. No two rows have the same."""
         return self.first, self.second, self.parts, self.metric
 
 
@@ -113,7 +113,7 @@ class ClaimList:
 
     @property
     def sha256(self) -> str:
-        """Of all fields of all rows: another, once anything in the list has changed."""
+        """Of all fields of all rows. It is another, once anything in the list has changed."""
         rows = TypeAdapter(tuple[Claim, ...]).dump_python(self.claims, mode="json")
         return hashlib.sha256(json.dumps([rows, self.tiers], sort_keys=True).encode()).hexdigest()
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from jsonargparse import ActionYesNo, ArgumentParser, auto_cli
 
+from attnmt import DataUnavailable
 from attnmt import corpus as corpora
 from attnmt.checks import one_of
 from attnmt.decoding import beam_search, force_align
@@ -239,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # who reads our output has closed it; what is left must not be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, ValueError, ArithmeticError, corpora.DataUnavailable) as error:
+    except (OSError, ValueError, ArithmeticError, DataUnavailable) as error:
         print(f"attnmt: {error}", file=sys.stderr)
         return 1
     return 0

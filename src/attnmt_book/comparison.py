@@ -120,16 +120,16 @@ def _perplexity(sums: np.ndarray) -> np.ndarray:
 
 
 BLEU_SCORE = Metric("BLEU", 10, 1, score=_bleu)
-"""BLEU, 0 to 100: sys_len, ref_len, correct n-grams (n = 1..4), all n-grams (n = 1..4)."""
+"""BLEU from 0 to 100, of sys_len, ref_len, correct n-grams and all n-grams (n = 1..4)."""
 
 AER = Metric("AER", 4, 3, score=_aer)
-"""Alignment error rate: abs(A & S), abs(A & P), abs(A), abs(S)."""
+"""The alignment error rate, of abs(A & S), abs(A & P), abs(A) and abs(S)."""
 
 PERPLEXITY = Metric("perplexity", 2, 1, score=_perplexity)
-"""exp of the mean -log p per token: sum of -log p, tokens."""
+"""exp of the mean -log p per token, of the sum of -log p and the number of tokens."""
 
 NATS = Metric("-log p per token", 2, 1, score=ratio)
-"""The logarithm of perplexity: a difference here is a *ratio* of perplexities, on any corpus."""
+"""The logarithm of perplexity. A difference here is a *ratio* of perplexities, on any corpus."""
 
 LENGTH = Metric("length", 10, 1, score=ratio)
 """Words written per word of the reference, from the statistics of BLEU."""
@@ -179,17 +179,17 @@ class System:
 
     @property
     def own(self) -> np.ndarray | float:
-        """(draws,): the mean over seeds on each draw, less the score. 0 if fixed."""
+        """The mean over seeds on each draw, less the score, (draws,). 0 if fixed."""
         return 0.0 if self.fixed else (self.resampled - self.scores).mean(1)
 
     @property
     def seed_variance(self) -> float:
-        """S^2 / m: the variance of the mean over seeds, as the seeds show it."""
+        """S^2 / m, the variance of the mean over seeds, as the seeds show it."""
         return 0.0 if self.fixed else float(self.scores.var(ddof=1)) / len(self.scores)
 
     @property
     def interaction(self) -> float:
-        """Var(c) / m: what both the seeds and the bootstrap count of the mean's variance."""
+        """Var(c) / m, what both the seeds and the bootstrap count of the mean's variance."""
         if self.fixed:
             return 0.0
         deviations = self.resampled - self.scores
@@ -381,12 +381,12 @@ class Comparison:
 
     @property
     def bound(self) -> float:
-        """Where the claim ends: 0, or the margin below 0 for "not below"."""
+        """Where the claim ends, 0 or the margin below 0 for "not below"."""
         return -self.margin if self.expected == "not below" else 0.0
 
     @property
     def p_value(self) -> float:
-        """Two-sided p-value of :attr:`bound`: at the level 1 - p the interval just reaches it."""
+        """Two-sided p-value of :attr:`bound`. At the level 1 - p the interval just reaches it."""
         distance = abs(self.difference - self.bound)
         if distance == 0 or self.standard_error == 0:
             return float(distance == 0)
@@ -493,7 +493,7 @@ class Decision:
         level: of the interval, 0.95 for a comparison on its own.
         low: its lower end.
         high: its upper end.
-        verdict: one of :data:`VERDICTS`.
+        verdict: one of ``VERDICTS``.
     """
 
     comparison: Comparison

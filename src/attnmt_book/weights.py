@@ -2,7 +2,7 @@
 
 One file serves PyTorch and the page: it is the file of :meth:`.Translator.save`, with two bytes a
 number instead of four. Who reads it casts to float32 and computes in float32, so that both say the
-same words. In detail, all little-endian:
+same words. In detail, all little-endian::
 
     8 bytes     length of the header, N
     N bytes     the header, JSON: name -> {"dtype": "F16", "shape": [...], "data_offsets": [a, b]},
@@ -13,7 +13,7 @@ same words. In detail, all little-endian:
 That is safetensors. 128 units and two vocabularies of 1,024 words make 1.4 to 2.0 MB.
 
 ``python -m press.weights FOLDER`` makes the package's models again, from those that recording
-left in FOLDER (``attnmt record rnnsearch-grammar-0 --models FOLDER``, and so on).
+left in FOLDER (``attnmt record rnnsearch-grammar-0 --work FOLDER``, and so on).
 """
 
 import hashlib

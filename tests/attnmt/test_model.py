@@ -182,8 +182,8 @@ def test_sutskevers_and_luongs_initialisation(make, bound, corpus):
     [
         (
             luong,
-            {"score": "cosine"},
-            "score must be one of .*dot.*general.*location.* not 'cosine'",
+            {"score": "no-such-score"},
+            "score must be one of .*dot.*general.*location.* not 'no-such-score'",
         ),
         (luong, {"window": "wide"}, "window must be one of global, local-m, local-p, not 'wide'"),
         (luong, {"score": "location", "window": "local-m"}, "location score .* global window"),

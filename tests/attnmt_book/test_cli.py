@@ -389,10 +389,13 @@ def test_record_makes_runs_and_stores_them(run, tmp_path, monkeypatch):
     name, other = runs.names()[:2]
     recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
     asked = []
-    monkeypatch.setattr(
-        runs, "make", lambda name, models: asked.append(name) or replace(recorded, name=name)
-    )
-    monkeypatch.setattr(runs, "save_run", lambda run: tmp_path / f"{run.name}.json")
+
+    def made(name, work):
+        asked.append(name)
+        return replace(recorded, name=name), runs.Sentences({})
+
+    monkeypatch.setattr(runs, "make", made)
+    monkeypatch.setattr(runs, "save_run", lambda run, _: tmp_path / f"{run.name}.json")
     code, said, _ = run("record", name, other)
     assert code == 0
     assert asked == [name, other]
@@ -401,6 +404,21 @@ def test_record_makes_runs_and_stores_them(run, tmp_path, monkeypatch):
     assert code == 1
     assert "no run 'nobody-nowhere-7'" in shown
     assert asked == [name, other]  # nothing was begun
+
+
+def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
+    first, second, *others = runs.names("A")
+    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    for name in others:
+        (tmp_path / f"{name}.json").touch()
+    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
+    monkeypatch.setattr(runs, "make", made)
+    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    code, said, _ = run("record", "A")
+    assert code == 0
+    assert [first in line for line in said.splitlines()] == [True, False]
+    assert [second in line for line in said.splitlines()] == [False, True]
+    assert run("record", "A")[1] == ""  # nothing is left
 
 
 # ---------------------------------------------------------------------- the command as a process

@@ -13,6 +13,8 @@ import attnmt
 from attnmt.attention import SCORES
 from attnmt_book.comparison import by_scores, compare, decide
 from attnmt_book.notebook import Claims
+from attnmt_book.runs import load_run, results_folder
+from attnmt_book.tables import with_range
 from press import cover
 from press.contents import ROOT
 from press.extensions import book_lists
@@ -132,7 +134,7 @@ def test_every_public_name_is_on_the_package_page():
     names = {name for name in vars(attnmt) if not name.startswith("_")}
     modules = {path.stem for path in Path(attnmt.__file__).parent.glob("*.py")}
     overview = page("api").partition("\n## ")[0].partition("What the chapters share")[0]
-    listed = set(re.findall(r"`(?:~attnmt\.\w+\.)?(\w+)`", overview)) - {"attnmt"}
+    listed = set(re.findall(r"`(?:~attnmt\w*\.(?:\w+\.)?)?(\w+)`", overview)) - {"attnmt"}
     assert listed == names - modules
 
 
@@ -147,7 +149,7 @@ def test_every_module_is_on_the_package_page():
     modules = {f"{path.parent.name}.{path.stem}" for f in folders for path in f.glob("*.py")}
     modules -= {"attnmt.files", "attnmt.checks"}  # not for readers
     modules -= {f"{folder.name}.__init__" for folder in folders}
-    assert set(re.findall(r"automodule:: (attnmt\w*\.\w+)", page("api"))) == modules
+    assert sorted(re.findall(r"automodule:: (attnmt\w*\.\w+)", page("api"))) == sorted(modules)
 
 
 def test_the_cover_shows_the_recorded_run(tmp_path):
@@ -176,9 +178,12 @@ def test_claims_are_read_as_they_were_written():
     assert book_lists.claims(book) == expected
 
 
-def test_every_chapter_makes_claims():
-    for path in sorted(BOOK.glob("0*.ipynb")):
-        assert book_lists.claims(nb.reads(path.read_text(encoding="utf8"))), path.name
+CHAPTERS = sorted(BOOK.glob("[01][0-9]_*.ipynb"))
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_makes_claims(path):
+    assert book_lists.claims(nb.reads(path.read_text(encoding="utf8")))
 
 
 # --- the truth rule
@@ -201,3 +206,25 @@ def test_the_truth_rule_is_shown_from_the_study():
 def test_the_frozen_claims_and_the_rule_have_their_pages():
     assert "{frozen-claims}" in page("claims")
     assert "{truth-rule}" in page("how_to")
+
+
+RECORDED = sorted(results_folder().glob("*-grammar-*.json"))
+
+
+def test_the_models_trained_to_the_end_are_shown_from_their_runs():
+    found = [load_run(path.stem) for path in RECORDED]
+    lines = book_lists.trained_models(found)
+    row = next(line for line in lines if line.startswith("| RNNsearch |"))
+    of_rnnsearch = [run for run in found if run.name.startswith("rnnsearch-")]
+    assert f"| {len(of_rnnsearch)} | {of_rnnsearch[0].history.curve[-1].updates:,} |" in row
+    assert with_range(run.bleu.score for run in of_rnnsearch) in row
+    assert len(lines) == 2 + len({run.name.rsplit("-", 2)[0] for run in found}) + 2
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_models_trained_to_the_end_are(path):
+    """The last tenth of the updates gains less than 1% of the perplexity on valid."""
+    curve = load_run(path.stem).history.curve
+    updates = curve[-1].updates
+    before = next(point for point in curve if point.updates >= 0.9 * updates)
+    assert curve[-1].valid_perplexity > 0.99 * before.valid_perplexity

@@ -3,8 +3,8 @@
 Times are CPU-milliseconds of one training step or one search, the median of several; of threads the
 clock's, since there the processor's seconds are not what is saved. Memory is what a step keeps for
 its gradient: all tensors that autograd saves, each counted once. Words are drawn at random, since
-costs do not depend on them. The page *What it costs* reads ``results/studies/costs.json``.
-Usage: make study NAME=costs
+costs do not depend on them. ``benchmarks/what_it_costs.ipynb`` draws what is stored.
+Usage: python -m benchmarks.costs
 """
 
 import random
