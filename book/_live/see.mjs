@@ -872,12 +872,11 @@ class Translation {
 
   // On a phone the German row has its own scroll bar: the word that was looked at comes in sight.
   reveal(s) {
-    const watch = this.source.element.parentElement;
-    if (watch.scrollHeight <= watch.clientHeight + 1) return;
+    const row = this.source.element;
     const word = this.source.buttons[s].getBoundingClientRect();
-    const { top, bottom } = watch.getBoundingClientRect();
-    const room = bottom - this.say.offsetHeight;
-    if (word.top < top || word.bottom > room) watch.scrollTop += word.bottom - room + 6;
+    const { top, bottom } = row.getBoundingClientRect();
+    if (row.scrollHeight > row.clientHeight && (word.top < top || word.bottom > bottom))
+      row.scrollTop += word.bottom - bottom;
   }
 
   lightSource(s) {
