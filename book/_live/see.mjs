@@ -32,7 +32,7 @@ export function make(tag, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value != null) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child != null));
+  element.append(...children.flat(Infinity).filter((child) => child != null));
   return element;
 }
 
@@ -100,7 +100,7 @@ export function nearest(word, known) {
   const lower = word.toLowerCase();
   const same = known.find((other) => other.toLowerCase() === lower);
   if (same) return same;
-  const limit = lower.length < 8 ? 2 : 3; // one letter apart, or two in a long word
+  const limit = lower.length < 5 ? 1 : lower.length < 8 ? 2 : 3; // more letters apart in a long word
   const found = known.map((other) => [distance(lower, other.toLowerCase(), limit), other]);
   const [apart, best] = found.reduce((a, b) => (b[0] < a[0] ? b : a), [limit, ""]);
   return apart < limit ? best : "";
@@ -856,6 +856,7 @@ class Translation {
       other.show(Math.min(at, other.steps.length - 1));
     });
     this.source.bars(step.align);
+    if (step.align) this.reveal(largest(step.align));
     this.lookers.forEach((other) => other.grid.mark(other === card ? at : -1, -1));
     const { words } = this.read;
     if (!step.align) {
@@ -867,6 +868,15 @@ class Translation {
     const gloss = this.sentences.glosses?.[words[best]];
     if (gloss) where.push(` (${gloss})`);
     this.say.replaceChildren("To write ", quoted(step.word), ", the model put ", make("b", {}, percent(step.align[best])), " of its attention on ", ...where, ".");
+  }
+
+  // On a phone the German row has its own scroll bar: the word that was looked at comes in sight.
+  reveal(s) {
+    const row = this.source.element;
+    const word = this.source.buttons[s].getBoundingClientRect();
+    const { top, bottom } = row.getBoundingClientRect();
+    if (row.scrollHeight > row.clientHeight && (word.top < top || word.bottom > bottom))
+      row.scrollTop += word.bottom - bottom;
   }
 
   lightSource(s) {

@@ -74,7 +74,7 @@ def done(box, turn=None):
 
 def write(box, text):
     """Type a sentence, and wait for what becomes of it."""
-    box.locator("input").fill(text)
+    box.locator(".live-field").fill(text)
     box.page.keyboard.press("Escape")
     box.page.wait_for_timeout(600)
 
@@ -97,7 +97,7 @@ def notes(box) -> str:
 def test_the_page_shows_the_models_own_words_and_weights(visit):
     page = visit()
     box = touch(page)
-    sentence = box.locator("input").input_value()
+    sentence = box.locator(".live-field").input_value()
     model = weights.pretrained("rnnsearch")
     words = model.source_vocabulary.tokenise(sentence)
     (expected,) = greedy(model, [words])
@@ -114,7 +114,7 @@ def test_the_page_shows_the_models_own_words_and_weights(visit):
 def test_a_step_shows_the_models_own_numbers(visit):
     box = touch(visit(), "step")
     model = weights.pretrained("rnnsearch")
-    words = model.source_vocabulary.tokenise(box.locator("input").input_value())
+    words = model.source_vocabulary.tokenise(box.locator(".live-field").input_value())
     (expected,) = greedy(model, [words])
     for _ in range(3):
         box.get_by_role("button", name="Forward one frame").click()
@@ -177,11 +177,11 @@ def pair(visit):
 
 def test_unknown_words_are_named_and_a_like_word_is_offered(pair):
     write(pair, "Der hund schläft.")
-    assert "hund is not one of the words" in notes(pair)
+    assert "The model does not know hund; it sees a gap and guesses." in notes(pair)
     assert pair.locator(".live-words .unknown").first.inner_text().startswith("hund")
     pair.get_by_role("button", name="Use Hund").click()
     pair.page.wait_for_timeout(400)
-    assert pair.locator("input").input_value() == "Der Hund schläft."
+    assert pair.locator(".live-field").input_value() == "Der Hund schläft."
     assert notes(pair) == ""
 
 
@@ -189,27 +189,58 @@ def test_nothing_at_all_is_no_sentence(pair):
     write(pair, "  ")
     assert notes(pair) == "Type a German sentence, or press Random."
     assert pair.locator(".live-word").count() == 0
+    assert pair.locator(".live-view > :visible").count() == 1  # the chooser
     write(pair, "?!")
     assert notes(pair) == "Type a German sentence, or press Random."
 
 
 def test_more_than_sixty_words_are_cut_and_more_than_forty_are_warned_of(pair):
     write(pair, "der Hund " * 21 + "schläft.")
-    assert "No sentence in training had more than 40 words, and this one has 44." in notes(pair)
+    assert (
+        "No sentence in training had more than 40 words and marks, and this one has 44."
+        in notes(pair)
+    )
     write(pair, "der Hund " * 35 + "schläft.")
-    assert "That is 72 words. Only the first 60 are translated." in notes(pair)
-    assert pair.locator(".live-view > .live-words .live-word").count() == 60
+    assert "That is 71 words. Only the first 60 are translated." in notes(pair)
+    assert pair.locator(".live-watch .live-word").count() == 61  # and a full stop
+
+
+def test_a_full_stop_that_is_missing_is_added(pair):
+    write(pair, "Das Kind schläft")
+    assert pair.locator(".live-watch .live-word").last.inner_text().split() == [".", "added"]
+    assert pair.locator(".live-count").inner_text() == "3 words"
+
+
+def test_capitals_are_read_as_usual(pair):
+    write(pair, "DIE ALTE FRAU HAT EIN BUCH GEGEBEN.")
+    assert notes(pair) == ""
+
+
+def test_longer_stops_where_the_page_does(pair):
+    longer = pair.get_by_role("button", name="Longer")
+    for _ in range(20):
+        if longer.get_attribute("aria-disabled") == "true":
+            break
+        press(pair, "Longer")
+    assert longer.get_attribute("aria-disabled") == "true"
+    assert int(pair.locator(".live-count").inner_text().split()[0]) <= 60
+    assert "Only the first" not in notes(pair)
+    longer.focus()
+    assert longer.evaluate("button => button === document.activeElement")
 
 
 @pytest.mark.parametrize("text", ["Собака спит.", "犬が寝ている。", "الكلب نائم"])
 def test_other_scripts_are_not_german(pair, text):
     write(pair, text)
     assert "It does not know this script" in notes(pair)
+    assert all(word in notes(pair) for word in re.findall(r"\w+", text))
+    assert not pair.locator(".live-watch").is_visible()
 
 
 def test_other_languages_are_hardly_known(pair):
     write(pair, "The quick brown fox jumps over lazy dogs.")
-    assert "knows hardly any of these words" in notes(pair)
+    assert "knows only about a thousand German words" in notes(pair)
+    assert not pair.locator(".live-watch").is_visible()
 
 
 def test_a_failed_download_is_told_and_tried_again(visit):
@@ -238,19 +269,19 @@ def test_it_grows_and_shrinks(pair):
     for before in reversed(lengths[:-1]):
         press(pair, "Shorter")
         assert int(count.inner_text().split()[0]) == before
-    assert pair.get_by_role("button", name="Shorter").is_disabled()
+    assert pair.get_by_role("button", name="Shorter").get_attribute("aria-disabled") == "true"
 
 
 def test_a_word_lights_its_weights_on_the_other_side(pair):
     said = pair.locator(".live-say")
     english = pair.locator(".live-card.attends .live-word")
-    german = pair.locator(".live-view > .live-words .live-word")
+    german = pair.locator(".live-watch .live-word")
     english.nth(2).hover()
     assert "To write" in said.inner_text()
     heights = german.evaluate_all("all => all.map(word => +word.style.getPropertyValue('--w'))")
     assert sum(heights) == pytest.approx(1, abs=0.01)
     german.nth(2).hover()
-    assert "was looked at most for" in said.inner_text()
+    assert "got its biggest share" in said.inner_text()
     assert (
         max(english.evaluate_all("all => all.map(word => +word.style.getPropertyValue('--w'))"))
         > 0.1
@@ -285,7 +316,7 @@ def test_by_keyboard_alone(visit):
     page.keyboard.press("ArrowDown")
     chosen = box.get_by_role("option", selected=True).locator("span").inner_text()
     page.keyboard.press("Enter")
-    assert box.locator("input").input_value() == f"Der {chosen} "
+    assert box.locator(".live-field").input_value() == f"Der {chosen} "
     page.keyboard.type("schläft.")
     page.keyboard.press("Enter")
     page.wait_for_timeout(600)
@@ -314,8 +345,7 @@ def test_steps_go_forth_and_back_and_play(visit):
     assert frame() == "score"
     seen = []
     for _ in range(4):
-        lit = box.locator(".live-frames button[aria-current] mark").inner_text()
-        assert lit
+        assert box.locator(".live-now mark").inner_text()
         seen.append(frame())
         assert box.locator(".live-code pre.lit").count() == 1
         box.get_by_role("button", name="Forward one frame").click()
@@ -328,6 +358,24 @@ def test_steps_go_forth_and_back_and_play(visit):
     box.get_by_role("button", name="Pause").click()
     page.get_by_role("button", name="Luong").click()
     box.locator(".live-which [aria-pressed=true]", has_text="dot").wait_for()
+    assert "New state" in box.locator(".live-frames li").first.inner_text()
+
+
+def test_a_step_is_seen_whole_on_a_desk(visit):
+    page = visit(viewport={"width": 1280, "height": 800})
+    box = touch(page, "step")
+    box.locator(".live-controls").scroll_into_view_if_needed()
+    box.locator(".live-controls").evaluate("row => row.scrollIntoView({ block: 'center' })")
+    height = "row => row.getBoundingClientRect().height"
+    parts = (".live-controls", ".live-frames", ".live-say", ".live-bench")
+    assert sum(box.locator(f".live-view > {part}").evaluate(height) for part in parts) < 700
+
+
+def test_a_long_word_does_not_widen_a_phones_page(visit):
+    page = visit(viewport=SMALL)
+    box = touch(page)
+    write(box, f"Der {'Donau' * 14} hat ein Buch gekauft.")
+    assert page.evaluate("document.documentElement.scrollWidth") <= SMALL["width"]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -380,6 +428,6 @@ def test_the_alignment_is_a_table_and_the_translation_is_said(pair):
     assert "a row for each English word" in table.locator("caption").inner_text()
     assert (
         table.locator("thead th[scope=col]").count()
-        == pair.locator(".live-view > .live-words .live-word").count()
+        == pair.locator(".live-watch .live-word").count()
     )
     assert pair.locator("[aria-live=polite].live-hidden").inner_text().startswith("RNNencdec: ")
