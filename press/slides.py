@@ -442,7 +442,8 @@ class Deck:
     def live(self, models: str, content: str) -> None:
         """The component itself; a printed slide has its still."""
         shown = live.block(models, dict(live.OPTION.findall(content)))
-        self.show("stage", live.box(shown), 540)
+        if len(shown.models) == 1:  # two models need more room than a slide has
+            self.show("stage", live.box(shown), 540)
         self.say(live.OPTION.sub("", content).strip())
 
     def exercise(self, title: str) -> None:
