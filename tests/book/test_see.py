@@ -207,7 +207,7 @@ def test_more_than_sixty_words_are_cut_and_more_than_forty_are_warned_of(pair):
 
 def test_a_full_stop_that_is_missing_is_added(pair):
     write(pair, "Das Kind schläft")
-    assert pair.locator(".live-watch .live-word").last.inner_text().split() == [".", "added"]
+    assert pair.locator(".live-watch .live-word").last.inner_text().split()[:2] == [".", "added"]
     assert pair.locator(".live-count").inner_text() == "3 words"
 
 
@@ -290,6 +290,7 @@ def test_a_word_lights_its_weights_on_the_other_side(pair):
 
 def test_touch_lights_a_word(visit):
     box = touch(visit(has_touch=True, viewport=SMALL))
+    box.page.mouse.move(0, 0)  # a phone has no mouse that could lie on a word
     box.locator(".live-card.attends .live-word").nth(1).tap()
     assert "To write" in box.locator(".live-say").inner_text()
 
