@@ -149,7 +149,7 @@ def test_pictures_are_there_large_and_described(deck):
 
 
 def test_every_picture_of_the_chapter_is_shown(deck):
-    """In the same order; those of the exercises and their solutions are not, nor the live views'."""
+    """In the same order; those of the exercises and solutions are not, nor the live views'."""
     page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
     told = page.partition("<article")[2].partition('<section id="exercises">')[0]
     pictures = re.findall(
