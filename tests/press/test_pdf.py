@@ -262,10 +262,11 @@ def printed() -> PdfReader:
 
 
 def pictures(page) -> int:
-    """How many a page draws, without drawings of lines and their bars of colours."""
+    """How many a page draws, without drawings of lines, bars of colours and shades of weights."""
     drawn = page["/Resources"].get("/XObject", {})
     drawn = [drawn[name] for name in drawn]
-    return sum(one["/Subtype"] == "/Image" and one["/Width"] > 100 for one in drawn)
+    drawn = [one for one in drawn if one["/Subtype"] == "/Image"]
+    return sum(min(one["/Width"], one["/Height"]) > 100 for one in drawn)
 
 
 def letters(page) -> float:
