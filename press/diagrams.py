@@ -115,7 +115,13 @@ WEIGHTS = [math.exp(score) / sum(map(math.exp, SCORES)) for score in SCORES]
 COLUMNS = (150, 268, 386, 504)  # the middles of the words
 BAR = 62  # the height of the weight 1
 LANE = 50  # right of a word's middle, the way of its weight
-SOFTMAX, COMPARED, ASKED, READ, WEIGHED, SUMMED = 66, 134, 184, 252, 372, 444  # heights
+# heights: where a row's middle is
+SOFTMAX = 66
+COMPARED = 134
+ASKED = 184
+READ = 252
+WEIGHED = 372  # the foot of the bars
+SUMMED = 444
 BOTTOM = 490
 
 
