@@ -97,7 +97,7 @@ def test_both_decoders_ask_every_word():
 
 def test_an_index_is_lower_and_smaller():
     sheet = Sheet("A title", 100)
-    sheet.text(50, 50, "the h_{t−1} of")
+    sheet.text(400, 50, "the h_{t−1} of")
     assert '<tspan font-style="italic">h</tspan>' in sheet.source()
     text = with_outlines(sheet.source())
     assert "<title>A title</title>" in text
