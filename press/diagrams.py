@@ -97,9 +97,9 @@ class Sheet:
     def note(self, x: float, y: float, words: str, anchor: str = "start") -> None:
         self.text(x, y, words, anchor=anchor, size=SMALL)
 
-    def number(self, x: float, y: float, which: int) -> None:
-        """The place of an arrow in the order of a step."""
-        self.parts.append(f'<circle cx="{x}" cy="{y}" r="12.5" fill="{BLUE}"/>')
+    def number(self, x: float, y: float, which: int, *, last: bool = False) -> None:
+        """The place of an arrow in the order of a step; the last one leads out of the path."""
+        self.parts.append(f'<circle cx="{x}" cy="{y}" r="12.5" fill="{DARK if last else BLUE}"/>')
         style = f'font-size="{SMALL}" font-weight="bold" fill="#ffffff" text-anchor="middle"'
         self.parts.append(f'<text x="{x}" y="{y + 6}" {style}>{which}</text>')
 
@@ -242,9 +242,9 @@ def panel(sheet: Sheet, left: float, title: str) -> None:
         sheet.box(left + x, 347, 52, fill=SCORE, height=68)
         sheet.bar(left + x, 380, BAR * weight)
         sheet.box(left + x, 429, 52, fill=ANNOTATION, label=f"h̄_{{{place}}}")
-        sheet.line(f"M{left + x} 313 V289")
+        sheet.line(f"M{left + x} 313 V289", BLUE)
     sheet.box(left + 201, 270, 270, fill=SCORE, label="weighted sum")
-    sheet.line(f"M{left + 201} 251 V225")
+    sheet.line(f"M{left + 201} 251 V225", BLUE)
     sheet.box(left + 201, 206, 60, fill=SCORE, label="c_{t}")
     sheet.note(left + 201, 473, "annotations, and above each its weight", anchor="middle")
     sheet.text(left + 212, 512, title)
@@ -292,14 +292,14 @@ def bahdanau(sheet: Sheet) -> None:
     sheet.number(40, 310, 1)
     sheet.number(177, 238, 2)
     sheet.number(285, 206, 3)
-    sheet.number(201, 130, 4)
+    sheet.number(201, 130, 4, last=True)
 
 
 def luong(sheet: Sheet, left: float) -> None:
     panel(sheet, left, "Luong: the new state asks")
     states(sheet, left, "LSTM")
     ask(sheet, left, x=348, start=225)
-    sheet.line(f"M{left + 40} 187 V160 H{left + 362} V187")
+    sheet.line(f"M{left + 40} 187 V160 H{left + 362} V187", BLUE)
     sheet.line(f"M{left + 201} 187 V143", BLUE)
     sheet.line(f"M{left + 390} 187 V124 H{left + 233}")
     sheet.box(left + 201, 124, 62, fill=OUTPUT, label="h̃_{t}")
@@ -314,7 +314,7 @@ def luong(sheet: Sheet, left: float) -> None:
     sheet.number(left + 348, 330, 2)
     sheet.number(left + 177, 238, 3)
     sheet.number(left + 201, 172, 4)
-    sheet.number(left + 224, 92, 5)
+    sheet.number(left + 224, 92, 5, last=True)
 
 
 # --- all of them
