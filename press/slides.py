@@ -47,7 +47,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from press import live
-from press.contents import ROOT, chapter_numbers, chapters
+from press.contents import ROOT, chapter_numbers, chapters, lectures
+from press.numbers import without_marks
 
 SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
 ROOM = 600  # pixels of a slide's 720 that are below its title
@@ -468,6 +469,12 @@ class Deck:
         if caption != short:
             self.say(caption)
 
+    def gloss(self, html: str) -> None:
+        """A German sentence with what its words mean (`attnmt_book.glosses`); no other HTML."""
+        if html.startswith('<div class="gloss">'):
+            letters = len(re.sub(r"<[^>]*>", "", html))
+            self.show("text", html, (1 + letters // LETTERS) * 2 * LINE, lines=1)
+
     def code(self, source: str) -> None:
         """Source code, in at most two parts; longer code is not for slides."""
         if not source:
@@ -510,6 +517,7 @@ class Deck:
                     )
                     break
             else:
+                self.gloss(data.get("text/html", ""))
                 self.markdown(data.get("text/markdown", ""))
         if cell.outputs and self.leads and not self.leads[-1][1]:
             self.settle()  # what the words before it announce is not shown
@@ -595,7 +603,7 @@ def read(path: Path) -> nbformat.NotebookNode:
         raise ValueError(f"{path} is not a notebook ({type(error).__name__})") from error
     if not notebook.cells or notebook.cells[0].source[:2] != "# ":
         raise ValueError(f"{path} has no title: its first cell must begin with '# '")
-    return notebook
+    return without_marks(notebook)
 
 
 def spoken(minutes: float) -> str:
@@ -669,7 +677,7 @@ def main() -> int:
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: all of _toc.yml")
     options = parser.parse_args()
     try:
-        decks = write(options.notebooks or chapters(), options.into, "_static")
+        decks = write(options.notebooks or lectures(), options.into, "_static")
     except ValueError as error:
         parser.error(str(error))
     static = options.into / "_static"

@@ -6,8 +6,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from attnmt_book.glosses import gloss
 from press import slides
-from press.contents import ROOT, chapters
+from press.contents import ROOT, lectures
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
@@ -65,6 +66,14 @@ def test_a_heading_opens_a_slide_and_prose_is_said(deck):
     assert "the rest" not in shown(first) + shown(second) and "Only said" not in shown(first)
     assert "the rest" in notes(first) and "Only said" in notes(first)
     assert "<li>a</li><li>b</li>" in shown(second)
+
+
+def test_a_glossed_sentence_is_shown_and_other_html_is_not(deck):
+    html = gloss("Der Hund schläft .", "the dog sleeps", "The dog sleeps.")._repr_html_()
+    cells = [new_code_cell("x", outputs=[displayed(text_html=h)]) for h in (html, "<p>no</p>")]
+    made = deck(md("## One"), *cells)
+    assert html in shown(made.slides[1])
+    assert "<p>no</p>" not in shown(made.slides[1])
 
 
 def test_what_stands_under_a_smaller_heading_names_the_larger(deck):
@@ -405,11 +414,12 @@ def test_the_command_puts_beside_the_decks_all_that_they_load(tmp_path, capsys, 
 
 
 def test_every_chapter_makes_a_deck(tmp_path):
-    made = slides.write(chapters(), tmp_path, "_static")
+    made = slides.write(lectures(), tmp_path, "_static")
     assert len(made) == len(list(tmp_path.glob("*.html"))) >= 8
     for deck in made:
-        assert 10 <= len(deck.slides) <= 70, deck.path.stem
-        assert 10 <= deck.minutes <= 90, deck.path.stem
+        least = 3 if deck.path.stem == "ten_minutes" else 10
+        assert least <= len(deck.slides) <= 70, deck.path.stem
+        assert least <= deck.minutes <= 90, deck.path.stem
         html = (tmp_path / f"{deck.path.stem}.html").read_text(encoding="utf8")
         assert not re.search(r'(?:src|href)="(?:https?:)?//', html)
         assert html.count("<section") == len(deck.slides)
