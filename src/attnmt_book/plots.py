@@ -1,4 +1,4 @@
-"""The book's figures: learning curves, BLEU by length, alignments."""
+"""The book's figures: learning curves, BLEU by length, alignments, links."""
 
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from attnmt.corpus import Link
+from attnmt.corpus import Link, Pair
 from attnmt.metrics import Bucket
 from attnmt.training import History
 from attnmt_book import svg
@@ -116,4 +116,32 @@ def alignment(
     plt.setp(ax.get_xticklabels(), rotation=60, ha="left", rotation_mode="anchor")
     plt.setp(ax.get_yticklabels(), rotation=0)
     ax.set(xlabel="source words", ylabel="target words")
+    return ax
+
+
+def links(pair: Pair, ax: Axes | None = None) -> Axes:
+    """A pair as two columns of words, read downwards, with a line for each link.
+
+    Solid blue links are sure, dashed orange ones only possible.
+
+    Args:
+        pair: with links.
+        ax: where to draw.
+
+    Raises:
+        ValueError: the pair has no links, as pairs of real text.
+    """
+    if pair.possible is None:
+        raise ValueError("this pair has no links to draw: real text comes without them")
+    longest = max(len(pair.source), len(pair.target))
+    ax = ax or plt.subplots(figsize=(4.2, 1 + 0.3 * longest), layout="constrained")[1]
+    for s, t in sorted(pair.possible):
+        style, color = ("-", "#0072b2") if (s, t) in pair.sure else ("--", "#d55e00")
+        ax.plot([0, 1], [s, t], style, color=color)
+    for x, side, words in ((-0.05, "right", pair.source), (1.05, "left", pair.target)):
+        for y, word in enumerate(words):
+            ax.text(x, y, word, ha=side, va="center")
+    ax.set(xlim=(-0.9, 1.9))
+    ax.invert_yaxis()
+    ax.axis("off")
     return ax

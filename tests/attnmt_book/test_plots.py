@@ -13,6 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 mpl.use("agg")
 import matplotlib.pyplot as plt
 
+from attnmt import Pair
 from attnmt.metrics import Bleu, Bucket
 from attnmt.training import Epoch, History
 from attnmt_book import plots, svg
@@ -138,3 +139,27 @@ def test_figures_can_be_drawn_into_axes_that_are_there():
     assert plots.bleu_by_length({"a": [bucket(1, 5, 1)]}, axes[1]) is axes[1]
     assert plots.alignment(["a"], ["b"], [[1.0]], ax=axes[2]) is axes[2]
     figure.canvas.draw()
+
+
+def linked(**links):
+    """Two source words, three target words."""
+    texts = {"source_text": "das Haus", "target_text": "in the house"}
+    return Pair(source=("das", "Haus"), target=("in", "the", "house"), **texts, **links)
+
+
+def test_links_join_the_words_that_they_name():
+    sure = frozenset({(0, 1), (1, 2)})
+    ax = plots.links(linked(sure=sure, possible=sure | {(0, 0)}))
+    drawn = {tuple(line.get_ydata()): line.get_linestyle() for line in ax.get_lines()}
+    assert drawn == {(0, 0): "--", (0, 1): "-", (1, 2): "-"}
+    assert all(list(line.get_xdata()) == [0, 1] for line in ax.get_lines())
+    words = {text.get_text(): text.get_position() for text in ax.texts}
+    left = {word for word, (x, _) in words.items() if x < 0}
+    assert left == {"das", "Haus"}
+    assert [words[word][1] for word in ("in", "the", "house")] == [0, 1, 2]
+    assert ax.yaxis_inverted()
+
+
+def test_a_pair_without_links_is_refused():
+    with pytest.raises(ValueError, match="no links to draw"):
+        plots.links(linked(sure=None, possible=None))
