@@ -57,9 +57,14 @@ CANDIDATES = {
 
 
 def planned() -> list[tuple[str, str, int]]:
-    """Candidate, system and seed of each run: all candidates from seed 0, then the chosen one."""
-    first = [(name, system, SEEDS[0]) for name, c in CANDIDATES.items() for system in c.systems]
-    return first + [(CHOSEN, system, seed) for seed in SEEDS[1:] for system in SYSTEMS]
+    """Candidate, system, seed of each run: the chosen one from all seeds, the others from one."""
+    return [
+        (name, system, seed)
+        for system in SYSTEMS
+        for name, candidate in CANDIDATES.items()
+        if system in candidate.systems
+        for seed in (SEEDS if name == CHOSEN else SEEDS[:1])
+    ]
 
 
 def train(corpus: Corpus, system: str, recipe: Recipe, *, seed: int) -> dict:
