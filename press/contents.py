@@ -33,6 +33,17 @@ def chapters(root: Path = ROOT) -> list[Path]:
     return found
 
 
+EVIDENCE = "Evidence"  # the caption of the part whose pages stand beside chapters
+
+
+def lectures(root: Path = ROOT) -> list[Path]:
+    """The notebooks that have slides: all but those of the part that holds the evidence."""
+    parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8")).get("parts", [])
+    beside = [part["chapters"] for part in parts if part["caption"] == EVIDENCE]
+    names = {Path(page["file"]).name for pages in beside for page in pages}
+    return [path for path in chapters(root) if path.stem not in names]
+
+
 def chapter_numbers(root: Path = ROOT) -> dict[str, int]:
     """The numbers that the site gives to chapters, by their file's name without its ending."""
     parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8")).get("parts", [])

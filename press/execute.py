@@ -5,7 +5,8 @@
     python -m press.execute --into _build/run              in a copy of the tree
 
 A chapter runs with its own folder as working directory. Its file changes only if every cell passed;
-then it also holds its stamp (`press.stamps`). What differs from run to run is not stored: timings,
+then it also holds its stamp (`press.stamps`), and its sentences the numbers that its cells said
+(`press.numbers`). What differs from run to run is not stored: timings,
 widgets, progress bars and other text on stderr.
 """
 
@@ -29,6 +30,7 @@ from tqdm import tqdm
 from press.colab import put_cell, source
 from press.contents import ROOT, chapters
 from press.imports import SRC
+from press.numbers import fill
 from press.outputs import machine_path, tidy, write
 from press.stamps import code_hash, package_hash
 from press.tree import copy_tree
@@ -130,6 +132,7 @@ def execute(path: Path, for_others: bool) -> Outcome:
     used = children_seconds()
     failure = run(notebook, path)
     said = [] if failure else tidy(notebook)
+    failure = failure or fill(notebook)
     if failure is None and for_others:
         failure = machine_path(notebook)
     cpu_seconds = children_seconds() - used

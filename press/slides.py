@@ -47,7 +47,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from press import live
-from press.contents import ROOT, chapter_numbers, chapters
+from press.contents import ROOT, chapter_numbers, chapters, lectures
+from press.numbers import without_marks
 
 SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
 ROOM = 600  # pixels of a slide's 720 that are below its title
@@ -595,7 +596,7 @@ def read(path: Path) -> nbformat.NotebookNode:
         raise ValueError(f"{path} is not a notebook ({type(error).__name__})") from error
     if not notebook.cells or notebook.cells[0].source[:2] != "# ":
         raise ValueError(f"{path} has no title: its first cell must begin with '# '")
-    return notebook
+    return without_marks(notebook)
 
 
 def spoken(minutes: float) -> str:
@@ -669,7 +670,7 @@ def main() -> int:
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: all of _toc.yml")
     options = parser.parse_args()
     try:
-        decks = write(options.notebooks or chapters(), options.into, "_static")
+        decks = write(options.notebooks or lectures(), options.into, "_static")
     except ValueError as error:
         parser.error(str(error))
     static = options.into / "_static"

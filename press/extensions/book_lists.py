@@ -24,6 +24,7 @@ from attnmt_book.claims import judge, summary, verdict_table
 from attnmt_book.runs import TITLES, Run, load_run, of_length
 from attnmt_book.tables import with_range
 from press.contents import chapter_numbers, chapters
+from press.numbers import bare
 
 # ------------------------------------------------------------------------------ exercises
 
@@ -122,7 +123,8 @@ def stored_chapters(
         env.note_dependency(str(path))
         notebook = nbformat.read(path, as_version=4)
         first = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
-        yield path, numbered(env, path.stem, first.source.splitlines()[0].lstrip("# ")), notebook
+        title = bare(first.source.splitlines()[0].lstrip("# "))
+        yield path, numbered(env, path.stem, title), notebook
 
 
 # -------------------------------------------------------------------------- running times

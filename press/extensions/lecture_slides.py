@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from press import slides
-from press.contents import chapters
+from press.contents import lectures
 
 logger = logging.getLogger(__name__)
 FOLDER = "slides"  # beside the folder of the pages
@@ -17,7 +17,8 @@ def add_button(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
     """A chapter's page leads to its slides."""
-    if doctree is None or not app.env.doc2path(pagename).endswith(".ipynb"):
+    decks = {path.stem for path in lectures(Path(app.srcdir))}
+    if doctree is None or Path(pagename).name not in decks:
         return
     context["header_buttons"].append(
         {
@@ -36,7 +37,7 @@ def write_slides(app: Sphinx, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
     source = Path(app.srcdir)
-    for path in chapters(source):
+    for path in lectures(source):
         try:
             slides.write([path], Path(app.outdir, FOLDER), "../_static", root=source, back=back)
         except ValueError as problem:

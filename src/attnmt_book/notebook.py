@@ -24,6 +24,7 @@ from attnmt_book.comparison import (
 )
 from attnmt_book.measured import measured
 from attnmt_book.runs import TITLES, recorded
+from attnmt_book.said import say as say
 from attnmt_book.tables import table, with_range
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from press.contents import ROOT, chapters
+from press.contents import ROOT, chapters, lectures
 from press.outputs import output_texts
 from press.sizes import too_large
 from press.stamps import stale
 
 BOOK = chapters()
+EXERCISED = [path for path in lectures() if path.stem != "ten_minutes"]  # and there much is shown
 each_chapter = pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize(
     "path", sorted((ROOT / "book").glob("[!_]*.ipynb")), ids=lambda path: path.stem
@@ -75,7 +76,7 @@ def test_outputs_name_no_folder_of_a_machine(path):
 def test_marked_cells_compare_something(path):
     """nbval compares nothing, and passes, where a marked cell has no count or no output."""
     marked = [cell for cell in code_cells(path) if is_marked(cell)]
-    assert len(marked) >= 5
+    assert len(marked) >= (5 if path in EXERCISED else 1)
     for cell in marked:
         assert cell.execution_count is not None
         assert cell.outputs, cell.source

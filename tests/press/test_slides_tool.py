@@ -405,11 +405,12 @@ def test_the_command_puts_beside_the_decks_all_that_they_load(tmp_path, capsys, 
 
 
 def test_every_chapter_makes_a_deck(tmp_path):
-    made = slides.write(chapters(), tmp_path, "_static")
+    made = slides.write(lectures(), tmp_path, "_static")
     assert len(made) == len(list(tmp_path.glob("*.html"))) >= 8
     for deck in made:
-        assert 10 <= len(deck.slides) <= 70, deck.path.stem
-        assert 10 <= deck.minutes <= 90, deck.path.stem
+        least = 3 if deck.path.stem == "ten_minutes" else 10
+        assert least <= len(deck.slides) <= 70, deck.path.stem
+        assert least <= deck.minutes <= 90, deck.path.stem
         html = (tmp_path / f"{deck.path.stem}.html").read_text(encoding="utf8")
         assert not re.search(r'(?:src|href)="(?:https?:)?//', html)
         assert html.count("<section") == len(deck.slides)

@@ -13,8 +13,8 @@ import pytest
 import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from press import grade, student
-from press.contents import ROOT, chapters
+from press import grade, numbers, student
+from press.contents import ROOT, chapters, lectures
 from press.mechanisms import (
     BLANK,
     Misplaced,
@@ -28,8 +28,10 @@ from press.mechanisms import (
 from press.stamps import faults
 
 BOOK = chapters()
+EXERCISED = [path for path in lectures() if path.stem != "ten_minutes"]
 MECHANISMS = [m for p in BOOK for m in mechanisms(nbformat.read(p, as_version=4), p.stem)]
 each_chapter = pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
+each_with_exercises = pytest.mark.parametrize("path", EXERCISED, ids=lambda path: path.stem)
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.label)
 
 
@@ -81,7 +83,7 @@ def whole() -> dict[str, str]:
     return {path.stem: "\n".join(cell.source for cell in read(path).cells) for path in BOOK}
 
 
-@each_chapter
+@each_with_exercises
 def test_no_solution_is_in_the_edition(path, edition, whole):
     solutions = GATED.findall(whole[path.stem])
     assert len(solutions) >= 5
@@ -100,7 +102,8 @@ def test_what_is_kept_is_the_chapter(path, edition):
     book, found = read(path), read(edition / path.relative_to(ROOT))
     labels = re.findall(r"\{exercise\}.*\n:label: (\S+)", "\n".join(c.source for c in book.cells))
     text = "\n".join(cell.source for cell in found.cells)
-    assert labels == re.findall(r"\{exercise\}.*\n:label: (\S+)", text) != []
+    assert labels == re.findall(r"\{exercise\}.*\n:label: (\S+)", text)
+    assert labels or path not in EXERCISED
     whole = [cell.id for cell in split(book, path.stem).kept]
     assert [cell.id for cell in found.cells] == whole
     assert len(whole) > 0.6 * len(book.cells)
@@ -114,6 +117,12 @@ def test_no_cell_needs_what_only_a_solution_defined(path, edition):
             new, used = names(cell.source)
             assert used <= defined, cell.source
             defined |= new
+
+
+@each_chapter
+def test_numbers_in_sentences_need_no_solution(path, edition):
+    """What a solution shows, a solution says, and the other way round."""
+    assert numbers.faults(read(edition / path.relative_to(ROOT))) == []
 
 
 @each_chapter
