@@ -26,7 +26,7 @@ file to start anew. Usage: make study NAME=family
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
@@ -211,14 +211,22 @@ def yardstick(way: Callable[[Pair], set[Link]]) -> dict:
 
 
 def ibm_model_1() -> dict:
-    """Words aligned by NLTK's IBM Model 1: p(target word | source word) and nothing else."""
-    from nltk.translate import AlignedSent, IBMModel1  # it takes its time, so only where needed
-
+    """Words aligned by IBM Model 1, learned from the training pairs."""
     corpus = corpus_of("grammar")
     began = time.process_time()
-    bitext = [AlignedSent(list(pair.target), list(pair.source)) for pair in corpus.train]
-    table = IBMModel1(bitext, ITERATIONS).translation_table
+    links = ibm_model_1_links(corpus.train, corpus.test)
     seconds = time.process_time() - began
+    asked = {"pairs": len(corpus.train), "iterations": ITERATIONS, "cpu_seconds": seconds}
+    share = sum(map(len, links)) / sum(len(pair.target) for pair in corpus.test)
+    return errors(links, corpus.test) | asked | {"linked": share, "version": version("nltk")}
+
+
+def ibm_model_1_links(train: Sequence[Pair], pairs: Sequence[Pair]) -> list[set[Link]]:
+    """Links by NLTK's IBM Model 1: p(target word | source word) and nothing else."""
+    from nltk.translate import AlignedSent, IBMModel1  # it takes its time, so only where needed
+
+    bitext = [AlignedSent(list(pair.target), list(pair.source)) for pair in train]
+    table = IBMModel1(bitext, ITERATIONS).translation_table
 
     def link(pair: Pair, t: int) -> int | None:
         """The most probable of no source word (None, which wins ties) and all source words."""
@@ -227,12 +235,10 @@ def ibm_model_1() -> dict:
         return max(places, key=lambda s: probabilities[None if s is None else pair.source[s]])
 
     links = []
-    for pair in corpus.test:
+    for pair in pairs:
         found = {(link(pair, t), t) for t in range(len(pair.target))}
         links.append({(s, t) for s, t in found if s is not None})
-    asked = {"pairs": len(corpus.train), "iterations": ITERATIONS, "cpu_seconds": seconds}
-    share = sum(map(len, links)) / sum(len(pair.target) for pair in corpus.test)
-    return errors(links, corpus.test) | asked | {"linked": share, "version": version("nltk")}
+    return links
 
 
 # ------------------------------------------------------------------------- Bahdanau's Table 1

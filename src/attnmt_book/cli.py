@@ -164,30 +164,35 @@ def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
         print(written, flush=True)
 
 
-def record(names: list[str], work: str | None = None) -> None:
+def record(names: list[str], work: str | None = None, only_measure: bool = False) -> None:
     """Make recorded runs of the book again, on one thread.
 
     Args:
         names: Of the runs, SYSTEM-CORPUS-SEED; or of a tier, for its runs that are not there yet.
         work: A folder for the trained models, and for the state of the one in training: a run that
             was stopped goes on from there.
+        only_measure: Of runs that are recorded, whose trained models lie in the folder: count anew
+            what is kept of each sentence.
     """
     torch.set_num_threads(1)
+    if only_measure and not work:
+        raise ValueError("only_measure needs the folder of the trained models: --work FOLDER")
     tiers = {tier["name"] for tier in runs.book()["tiers"]}
     if unknown := set(names) - set(runs.names()) - tiers:
         known = ", ".join([*sorted(tiers), *runs.names()])
         raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
     for name in names:
-        for one in missing(name) if name in tiers else [name]:
-            run, sentences = runs.make(one, Path(work) if work else None)
+        for one in of_tier(name, only_measure) if name in tiers else [name]:
+            again = runs.measure_again if only_measure else runs.make
+            run, sentences = again(one, Path(work) if work else None)
             path = runs.save_run(run, sentences)
             print(f"{path}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
 
 
-def missing(tier: str) -> list[str]:
-    """The runs of a tier that are not recorded yet."""
+def of_tier(tier: str, recorded: bool) -> list[str]:
+    """The runs of a tier that are recorded, or those that are not yet."""
     folder = runs.results_folder()
-    return [name for name in runs.names(tier) if not (folder / f"{name}.json").exists()]
+    return [name for name in runs.names(tier) if (folder / f"{name}.json").exists() == recorded]
 
 
 def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> None:

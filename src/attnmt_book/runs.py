@@ -31,7 +31,7 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from attnmt.checks import one_of
-from attnmt.corpus import Corpus
+from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import force_align, greedy
 from attnmt.files import write_aside
 from attnmt.metrics import (
@@ -48,6 +48,7 @@ from attnmt.metrics import (
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, History, Recipe, fit
 from attnmt_book.corpora import CORPORA
+from attnmt_book.searches import entropies, monotone_steps, search_of
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,9 @@ class Sentences:
     ``PART_bleu`` (:func:`.bleu_statistics`), ``PART_losses`` (:func:`.sentence_losses`),
     ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends),
     ``PART_length`` (words of the source) and ``PART_known`` (whether both vocabularies have all of
-    its words); ``translations`` has the sentences of each part, if the text is ours.
+    its words); for a model that attends ``PART_monotone`` (:func:`.monotone_steps`) and
+    ``PART_entropy`` (:func:`.entropies`); and ``PART_SEARCH_bleu`` of each further search. The
+    ``translations`` have the sentences of each part, if the text is ours.
     """
 
     statistics: dict[str, np.ndarray]
@@ -120,6 +123,7 @@ def record(
     seed: int = 0,
     *,
     samples: Sequence[str] = (),
+    searches: Sequence[str] = (),
     **of_fit: Any,
 ) -> tuple[Run, Sentences]:
     """Train a model, translate the test pairs and some samples, and note down everything.
@@ -128,10 +132,11 @@ def record(
         name: of the run.
         model, corpus, recipe, seed: as for :func:`.fit`.
         samples: raw sentences whose translations and alignments are kept.
+        searches: further ones that are measured, of :data:`.SEARCHES`.
         of_fit: further arguments of :func:`.fit`.
     """
     history = fit(model, corpus, recipe, seed=seed, **of_fit)
-    sentences, search_cpu_seconds = measure(model, corpus)
+    sentences, search_cpu_seconds = measure(model, corpus, searches)
     statistics = sentences.statistics
     run = Run(
         name=name,
@@ -182,30 +187,49 @@ def ours(corpus: Corpus) -> bool:
     return corpus.name.startswith("grammar-")
 
 
-def measure(model: Translator, corpus: Corpus) -> tuple[Sentences, float]:
-    """Translate all test pairs of a corpus, greedily, and count; also the CPU-seconds of search."""
+def measure(
+    model: Translator, corpus: Corpus, searches: Sequence[str] = ()
+) -> tuple[Sentences, float]:
+    """Translate all test pairs of a corpus, and count; also the CPU-seconds of greedy search."""
     statistics: dict[str, np.ndarray] = {}
     translations: dict[str, list[str]] = {}
+    further = {name: search_of(name, model, corpus) for name in searches}
     search_cpu_seconds = 0.0
     for part in PARTS:
         if not (pairs := getattr(corpus, part)):
             continue
         began = time.process_time()
-        translations[part] = texts(model, greedy(model, [pair.source for pair in pairs]))
+        found = greedy(model, [pair.source for pair in pairs])
         search_cpu_seconds += time.process_time() - began
-        references = [pair.target_text for pair in pairs]
-        counted = bleu_statistics(translations[part], references, lowercase=True)
-        statistics[f"{part}_bleu"] = counted.astype(np.uint16)
-        statistics[f"{part}_losses"] = sentence_losses(model, pairs).astype(np.float32)
-        lengths = [len(pair.source) for pair in pairs]
-        statistics[f"{part}_length"] = np.array(lengths, dtype=np.uint16)
-        known = np.zeros(len(pairs), dtype=bool)
-        known[without_unknown(pairs, model)] = True
-        statistics[f"{part}_known"] = known
-        if model.attends and pairs[0].sure is not None:
-            links = alignment_statistics(force_align(model, pairs), pairs)
-            statistics[f"{part}_aer"] = links.astype(np.uint16)
+        translations[part] = texts(model, found)
+        counted = {"bleu": _bleu_counts(translations[part], pairs)}
+        counted |= _counts(model, pairs)
+        if model.attends:
+            counted |= {"monotone": monotone_steps(found), "entropy": entropies(found)}
+        for name, search in further.items():
+            counted[f"{name}_bleu"] = _bleu_counts(texts(model, search(pairs, found)), pairs)
+        statistics |= {f"{part}_{what}": rows for what, rows in counted.items()}
     return Sentences(statistics, translations), search_cpu_seconds
+
+
+def _bleu_counts(sentences: list[str], pairs: Sequence[Pair]) -> np.ndarray:
+    references = [pair.target_text for pair in pairs]
+    return bleu_statistics(sentences, references, lowercase=True).astype(np.uint16)
+
+
+def _counts(model: Translator, pairs: Sequence[Pair]) -> dict[str, np.ndarray]:
+    """What is counted of pairs without a translation of them."""
+    known = np.zeros(len(pairs), dtype=bool)
+    known[without_unknown(pairs, model)] = True
+    counted = {
+        "losses": sentence_losses(model, pairs).astype(np.float32),
+        "length": np.array([len(pair.source) for pair in pairs], dtype=np.uint16),
+        "known": known,
+    }
+    if model.attends and pairs[0].sure is not None:
+        links = alignment_statistics(force_align(model, pairs), pairs)
+        counted["aer"] = links.astype(np.uint16)
+    return counted
 
 
 def perplexity_of(losses: np.ndarray) -> float:
@@ -471,6 +495,7 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         recipe=recipe,
         seed=seed,
         samples=plan["samples"],
+        searches=_searches(system, corpus_name),
         curve=plan["curve"],
         checkpoint=checkpoint,
         every=250,
@@ -481,3 +506,31 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         model.save(work / f"{name}.safetensors")
         checkpoint.unlink()
     return run, sentences
+
+
+def measure_again(name: str, work: Path, folder: Path | None = None) -> tuple[Run, Sentences]:
+    """Measure a recorded run once more, by its trained model, as ``make`` left it in ``work``.
+
+    So a run that was recorded before a search or a statistic was thought of gets it, too.
+
+    Raises:
+        ValueError: the model does not write what was recorded, so it is another one.
+        FileNotFoundError: there is no such run, or no such model.
+    """
+    one_of(names(), name=name)
+    system, corpus_name, _ = planned()[name]
+    run = load_run(name, folder)
+    path = work / f"{name}.safetensors"
+    corpus = corpus_of(corpus_name)
+    sentences, _ = measure(Translator.load(path), corpus, _searches(system, corpus_name))
+    found = bleu_of_parts(sentences.translations, corpus)
+    if found != run.parts:
+        raise ValueError(
+            f"{path} has a BLEU of {found['test'].score:.2f}, and the run {name!r} "
+            f"{run.bleu.score:.2f}: it is another model. Make the run again: attnmt record {name}"
+        )
+    return run, sentences if ours(corpus) else Sentences(sentences.statistics)
+
+
+def _searches(system: str, corpus_name: str) -> list[str]:
+    return book().get("searches", {}).get(f"{system}-{corpus_name}", [])

@@ -421,6 +421,26 @@ def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
     assert run("record", "A")[1] == ""  # nothing is left
 
 
+def test_record_measures_recorded_runs_of_a_tier_anew(run, tmp_path, monkeypatch):
+    first, second, *_ = runs.names("A")
+    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    for name in (first, second):
+        (tmp_path / f"{name}.json").touch()
+    asked = []
+
+    def measured(name, work):
+        asked.append((name, str(work)))
+        return replace(recorded, name=name), runs.Sentences({})
+
+    monkeypatch.setattr(runs, "measure_again", measured)
+    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    assert run("record", "A", "--only_measure", "--work", "models")[0] == 0
+    assert asked == [(first, "models"), (second, "models")]
+    code, _, shown = run("record", "A", "--only_measure")
+    assert code == 1
+    assert "--work FOLDER" in shown
+
+
 # ---------------------------------------------------------------------- the command as a process
 
 

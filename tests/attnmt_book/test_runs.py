@@ -64,6 +64,7 @@ def test_samples_have_a_weight_for_each_word_on_each_source_word(run):
 
 def test_the_scores_follow_from_what_is_kept_of_each_sentence(run, sentences, corpus):
     kept = sentences.statistics
+    assert {"test_monotone", "test_entropy"} < set(kept)
     assert all(len(rows) == len(corpus.test) for rows in kept.values())
     ours, theirs, *counts = kept["test_bleu"].sum(axis=0).tolist()
     assert BLEU.compute_bleu(counts[:4], counts[4:], ours, theirs, "exp").score == pytest.approx(
@@ -244,6 +245,28 @@ def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch):
     assert resumed.test_perplexity == at_once.test_perplexity
 
 
+def test_a_recorded_run_is_measured_again_by_its_model(corpus, tmp_path, monkeypatch):
+    plan = {
+        "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
+        "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
+        "corpora": {"made": {"train": 1, "recipe": {"epochs": 2}, "samples": [], "curve": 9}},
+    }
+    monkeypatch.setattr(runs, "book", lambda: plan)
+    monkeypatch.setattr(runs, "corpus_of", {"made": replace(corpus, name="grammar-xx")}.get)
+    run, before = runs.make("tiny-made-0", tmp_path, progress=False)
+    save_run(run, before, tmp_path)
+    plan["searches"] = {"tiny-made": ["beam5"]}
+    again, after = runs.measure_again("tiny-made-0", tmp_path, tmp_path)
+    assert again == run
+    assert after.translations == before.translations
+    assert after.statistics.keys() - before.statistics.keys() == {"test_beam5_bleu"}
+    for name, rows in before.statistics.items():
+        assert np.allclose(rows, after.statistics[name], atol=1e-4)
+    rnnsearch(corpus, hidden=6, seed=8).save(tmp_path / "tiny-made-0.safetensors")
+    with pytest.raises(ValueError, match=r"another model\. .* attnmt record tiny-made-0"):
+        runs.measure_again("tiny-made-0", tmp_path, tmp_path)
+
+
 def test_runs_come_seed_by_seed_and_a_system_may_have_a_recipe_of_its_own(corpus, monkeypatch):
     of_corpus = {"train": 1, "recipe": {"epochs": 1}, "samples": [], "curve": 9}
     special = {"model": "rnnsearch", "hidden": 6, "recipe": "bahdanau"}
@@ -273,7 +296,7 @@ def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
     recipe = Recipe(epochs=1)
     run, sentences = record("x", model, corpus, recipe, samples=["w1 w2"], progress=False)
     assert run.aer is None
-    assert "test_aer" not in sentences.statistics
+    assert not {"test_aer", "test_monotone", "test_entropy"} & set(sentences.statistics)
     assert run.samples[0].alignment is None
 
 

@@ -1,0 +1,77 @@
+"""Gold links of real text: how far the annotators agree, and how far one comes without attention.
+
+The yardsticks are measured on the 150 pairs of captions that have gold links: the diagonal, IBM
+Model 1 (Brown et al. 1993) by NLTK, learned from all 29,000 training pairs, and the best that one
+link a word can do. The last is not 0: a word may have no link at all. Each is measured against the
+settled links and against those of each annotator. The figures go to
+``results/studies/gold_links.json``; no word of a caption is stored. Usage: make study
+NAME=gold_links
+"""
+
+import time
+from collections.abc import Sequence, Set
+from importlib.metadata import version
+
+from attnmt import alignment_error_rate, multi30k
+from attnmt.corpus import Link
+from attnmt_book.gold import BY, agreement, gold_links, gold_pairs
+from attnmt_book.links import best_possible, diagonal
+from studies.family import ITERATIONS, ibm_model_1_links
+from studies.study import head_of, save_store, store_of
+
+STORE = store_of(__file__)
+TRAIN = 29_000
+
+
+def counts() -> dict:
+    """How many links each drew, and how many words have none."""
+    found = {}
+    for who in BY:
+        drawn = [gold.by[who] for gold in gold_links()]
+        linked = sum(len({t for _, t in one.possible}) for one in drawn)
+        found[who] = {
+            "sure": sum(len(one.sure) for one in drawn),
+            "possible": sum(len(one.possible - one.sure) for one in drawn),
+            "unlinked": sum(gold.words[1] for gold in gold_links()) - linked,
+        }
+    return found
+
+
+def agreements() -> dict:
+    """The first annotator against the second, and each against what was settled."""
+    drawn = {who: [gold.by[who] for gold in gold_links()] for who in BY}
+    couples = (("first", "second"), ("first", "settled"), ("second", "settled"))
+    return {f"{one} {other}": agreement(drawn[one], drawn[other]) for one, other in couples}
+
+
+def main() -> None:
+    """Fill the store."""
+    corpus = multi30k("de-en", train=TRAIN)
+    pairs = {who: gold_pairs(corpus, who) for who in BY}
+    began = time.process_time()
+    links: dict[str, Sequence[Set[Link]]] = {
+        "diagonal": [diagonal(pair) for pair in pairs["settled"]],
+        "IBM Model 1": ibm_model_1_links(corpus.train, pairs["settled"]),
+        "best possible": [best_possible(pair) for pair in pairs["settled"]],
+        "first annotator": [pair.sure for pair in pairs["first"]],
+        "second annotator": [pair.sure for pair in pairs["second"]],
+    }
+    aer = {
+        name: {who: alignment_error_rate(drawn, pairs[who]) for who in BY}
+        for name, drawn in links.items()
+    }
+    save_store(
+        STORE,
+        {
+            **head_of(__file__),
+            "corpus": corpus.fingerprint,
+            "words": [sum(gold.words[side] for gold in gold_links()) for side in (0, 1)],
+            "links": counts(),
+            "agreement": agreements(),
+            "aer": aer,
+            "iterations": ITERATIONS,
+            "cpu_seconds": time.process_time() - began,
+            "nltk": version("nltk"),
+            "sacremoses": version("sacremoses"),
+        },
+    )
