@@ -1,0 +1,109 @@
+"""Numbers in the sentences of notebooks: those that cells said, or else with a citation."""
+
+import re
+
+import nbformat
+import pytest
+
+from press.contents import ROOT, chapters
+from press.measure import MEASURED
+from press.numbers import PAIR, faults, places
+from press.slides import sentences
+
+NUMBER = r"(?<![\w.])(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
+SCORE = r"(?:BLEU|AER|[Pp]erplexit(?:y|ies))"
+LINK = r"(?:of|is|was|are|at|to|from|about|below|above|under|over|than|only|by|between|falls|"
+LINK += r"rises|reaches|has|gets)"
+BESIDE = re.compile(
+    rf"(?P<before>{NUMBER})"
+    rf"(?:\s*%|\s+percent\b|\s+(?:points? of )?{SCORE}|[\s-]+(?:CPU-)?seconds?\b)"
+    rf"|{SCORE}[\s:=(]+(?:{LINK}\s+){{0,2}}(?P<after>{NUMBER})"
+)
+UNIT = re.compile(rf"%|{SCORE}|seconds")
+ENDS = {"0", "1", "100"}  # of scales, which are definitions
+LITERAL = re.compile(r"(?ms)^(`{3,}).*?^\1|(?<!\})`[^`]*`|\$\$.+?\$\$|\$[^$\n]+\$")
+
+
+def typed(text: str) -> list[str]:
+    """Sentences and rows with a number beside its unit that no cell said and that cite nothing."""
+    text = LITERAL.sub("…", PAIR.sub("…", text))
+    found = []
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)", text):
+        if block.lstrip().startswith("|"):
+            found += typed_rows(block.strip().splitlines())
+            continue
+        for sentence in sentences(block):
+            plain = re.sub(r"95% (?=(?:confidence )?intervals?)", "", sentence)
+            beside = (hit["before"] or hit["after"] for hit in BESIDE.finditer(plain))
+            if "{cite" not in sentence and set(beside) - ENDS:
+                found.append(sentence)
+    return found
+
+
+def typed_rows(rows: list[str]) -> list[str]:
+    """Of a table: rows with a bare number in a cell, or below the name, of a unit."""
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    units = [UNIT.search(cell) for cell in cells[0]]
+    found = []
+    for row, line in zip(cells[2:], rows[2:], strict=True):
+        bare = any(unit and re.search(NUMBER, cell) for unit, cell in zip(units, row))
+        if (bare or any(map(BESIDE.search, row))) and "{cite" not in line + rows[0]:
+            found.append(line)
+    return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It keeps 19% of what it had.",
+        "It keeps 19 percent.",
+        "It has 20.1 BLEU. That is little.",
+        "Attention gains 2.8 points of BLEU.",
+        "Its BLEU is 20.1.",
+        "Its BLEU falls to 20 there.",
+        "With an AER of .12 it is best.",
+        "AER: 0.12",
+        "A perplexity of 3.4 is low.",
+        "It runs 12 seconds, and then 3 more.",
+        "It runs 300 CPU-seconds.",
+        "- one\n- two keeps 19%\n- three",
+        "First {cite:t}`luong2015`. Then 19%.",
+        "**It keeps 19%.**",
+        "It keeps <!--kept-->19%<!--/--> of BLEU 20.1.",
+        "| system | BLEU |\n|---|---|\n| dot | 20.1 |",
+        "| system | kept |\n|---|---|\n| dot | 20% |",
+    ],
+)
+def test_typed_numbers_are_found(text):
+    assert len(typed(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It keeps <!--kept-->19%<!--/--> of its BLEU, <!--bleu-->20.1<!--/-->.",
+        "{cite:t}`luong2015` report 20.1 BLEU.",
+        "BLEU runs from 0 to 100, and 100% would be all. The best perplexity is 1.",
+        "The 95% interval, in chapter 3, of BLEU (Table 3) after 3,000 updates",
+        "`AER = .12`, and $p = 12\\%$, and 12 words",
+        "```\n20.1 BLEU\n```",
+        "| system | BLEU |\n|---|---|\n| dot | <!--dot-->20.1<!--/--> |",
+        "| system | BLEU in {cite:t}`luong2015` |\n|---|---|\n| dot | 20.1 |",
+        "| words | kept |\n|---|---|\n| 12 | most |",
+    ],
+)
+def test_other_numbers_are_not(text):
+    assert typed(text) == []
+
+
+@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
+def test_sentences_show_what_the_cells_said(path):
+    assert faults(nbformat.read(path, as_version=4)) == []
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_no_result_is_typed(name):
+    """Beside BLEU, AER, %, perplexity or seconds."""
+    notebook = nbformat.read(ROOT / "book" / f"{name}.ipynb", as_version=4)
+    found = [f"cell {p.number}: {sentence}" for p in places(notebook) for sentence in typed(p.text)]
+    assert found == []
