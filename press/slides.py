@@ -469,6 +469,12 @@ class Deck:
         if caption != short:
             self.say(caption)
 
+    def gloss(self, html: str) -> None:
+        """A German sentence with what its words mean (`attnmt_book.glosses`); no other HTML."""
+        if html.startswith('<div class="gloss">'):
+            letters = len(re.sub(r"<[^>]*>", "", html))
+            self.show("text", html, (1 + letters // LETTERS) * 2 * LINE, lines=1)
+
     def code(self, source: str) -> None:
         """Source code, in at most two parts; longer code is not for slides."""
         if not source:
@@ -511,6 +517,7 @@ class Deck:
                     )
                     break
             else:
+                self.gloss(data.get("text/html", ""))
                 self.markdown(data.get("text/markdown", ""))
         if cell.outputs and self.leads and not self.leads[-1][1]:
             self.settle()  # what the words before it announce is not shown

@@ -22,6 +22,8 @@ from attnmt_book.comparison import (
     compare,
     decide,
 )
+from attnmt_book.glosses import gloss as gloss
+from attnmt_book.glosses import gloss_pair as gloss_pair
 from attnmt_book.measured import measured
 from attnmt_book.runs import TITLES, recorded
 from attnmt_book.said import say as say

@@ -33,7 +33,7 @@ def typed(text: str) -> list[str]:
             found += typed_rows(block.strip().splitlines())
             continue
         for sentence in sentences(block):
-            plain = re.sub(r"95% (?=(?:confidence )?intervals?)", "", sentence)
+            plain = re.sub(r"95% (?=(?:\w+ )?intervals?)", "", sentence)
             beside = (hit["before"] or hit["after"] for hit in BESIDE.finditer(plain))
             if "{cite" not in sentence and set(beside) - ENDS:
                 found.append(sentence)
