@@ -69,7 +69,8 @@ def blend(
         text = f"$h_{number}$ {word}\n{a:.0%}"
         ax.annotate(text, h_j, xytext=(8, 6), textcoords="offset points", fontsize=10)
     ax.plot(x, y, "*", color="black", markersize=15, zorder=3)
-    ax.annotate("$c$", (x, y), xytext=(-20, -8), textcoords="offset points", fontsize=13)
+    text = f"$c$ = ({x:.2f}, {y:.2f})"
+    ax.annotate(text, (x, y), xytext=(-88, -10), textcoords="offset points", fontsize=10)
     ax.set(xlabel="first number", ylabel="second number")
     ax.margins(x=0.4, y=0.3)
     return ax
