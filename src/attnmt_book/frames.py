@@ -33,7 +33,7 @@ def bars(
     ax.set_xticks(range(len(words)), words)
     ax.axhline(0, color="dimgrey", lw=1)
     ax.set(ylabel=ylabel)
-    ax.margins(y=0.25)
+    ax.margins(y=0.3)
     ax.grid(visible=False, axis="x")
     return ax
 
@@ -69,9 +69,10 @@ def blend(
         text = f"$h_{number}$ {word}\n{a:.0%}"
         ax.annotate(text, h_j, xytext=(8, 6), textcoords="offset points", fontsize=10)
     ax.plot(x, y, "*", color="black", markersize=15, zorder=3)
-    ax.annotate("$c$", (x, y), xytext=(6, -16), textcoords="offset points", fontsize=12)
+    text = f"$c$ = ({x:.2f}, {y:.2f})"
+    ax.annotate(text, (x, y), xytext=(-88, -10), textcoords="offset points", fontsize=10)
     ax.set(xlabel="first number", ylabel="second number")
-    ax.margins(0.3)
+    ax.margins(x=0.4, y=0.3)
     return ax
 
 
