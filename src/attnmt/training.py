@@ -49,6 +49,7 @@ class Recipe:
         learning_rate: the step size, of which each optimiser makes its own use.
         halve_after: the learning rate is halved at the start of every epoch after this one (Luong
             et al. 2015, section 4.1, do so for SGD); None keeps it constant.
+        fall: the learning rate also falls from step to step, in a straight line that ends at 0.
         clip: the gradient is rescaled when its norm is larger than this.
         pool: batches whose sentences are sorted by length together (Bahdanau et al. 2015: 20).
         optimiser: ``"adam"``, ``"adadelta"`` (rho 0.95, epsilon 1e-6) or ``"sgd"``.
@@ -63,6 +64,7 @@ class Recipe:
     batch_size: int = 64
     learning_rate: float = 4e-3
     halve_after: int | None = 2
+    fall: bool = False
     clip: float = 1.0
     pool: int = 20
     optimiser: Literal["adam", "adadelta", "sgd"] = "adam"
@@ -75,10 +77,11 @@ class Recipe:
         for name in ("optimiser", "per", "keep"):
             one_of(get_args(Recipe.__annotations__[name]), **{name: getattr(self, name)})
 
-    def learning_rate_of(self, epoch: int) -> float:
-        """The learning rate in an epoch, counted from 1."""
+    def learning_rate_of(self, epoch: int, done: float = 0.0) -> float:
+        """The learning rate in an epoch, counted from 1, of which a share is done."""
         halvings = 0 if self.halve_after is None else max(0, epoch - self.halve_after)
-        return self.learning_rate / 2**halvings
+        left = 1 - (epoch - 1 + done) / self.epochs if self.fall else 1.0
+        return left * self.learning_rate / 2**halvings
 
 
 # Bahdanau et al. 2015, appendix B.2; clip 1 and a pool of 20 are the default. The paper trains by
@@ -232,10 +235,19 @@ class Training:
         return len(self.history.epochs) + 1
 
     @property
+    def an_epoch(self) -> int:
+        """The number of steps in an epoch."""
+        return math.ceil(len(self.corpus.train) / self.recipe.batch_size)
+
+    @property
     def updates(self) -> int:
         """The number of steps taken, over all epochs."""
-        an_epoch = math.ceil(len(self.corpus.train) / self.recipe.batch_size)
-        return (self.epoch - 1) * an_epoch + self.sums["batches"]
+        return (self.epoch - 1) * self.an_epoch + self.sums["batches"]
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the next step."""
+        return self.recipe.learning_rate_of(self.epoch, self.sums["batches"] / self.an_epoch)
 
     def save(self) -> None:
         """Write the checkpoint, if there is to be one: aside, flushed, renamed over the last."""
@@ -316,12 +328,12 @@ class Training:
         size = self.recipe.batch_size
         pool = self.recipe.pool
         order = self.seed + self.epoch * 1_000_003  # another in each epoch and for each seed
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.learning_rate_of(self.epoch)
         shuffled = batches(self.corpus.train, *self.vocabularies, size, pool=pool, seed=order)
         clock = time.perf_counter()
         cpu = time.process_time()
         for batch in islice(shuffled, self.sums["batches"], None):
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.learning_rate
             new = self.step(batch)
             seconds = time.perf_counter() - clock
             cpu_seconds = time.process_time() - cpu
@@ -355,7 +367,7 @@ class Training:
         kept = f" {self.path} is as it was last written." if self.path else ""
         return FloatingPointError(
             f"{seen}, in epoch {self.epoch}, batch {self.sums['batches'] + 1}, at learning rate "
-            f"{self.recipe.learning_rate_of(self.epoch):g}: try a smaller one.{kept}"
+            f"{self.learning_rate:g}: try a smaller one.{kept}"
         )
 
     def measure(self) -> float:
@@ -371,7 +383,7 @@ class Training:
         point = Point(
             updates=self.updates,
             valid_perplexity=self.measure(),
-            learning_rate=self.recipe.learning_rate_of(self.epoch),
+            learning_rate=self.learning_rate,
             cpu_seconds=before + self.sums["cpu_seconds"],
         )
         self.history.curve.append(point)

@@ -6,6 +6,7 @@ middle of target word t, (t + 1/2) / T of the way, when it is as far along the s
 
 from collections.abc import Callable, Iterator, Sequence
 
+import torch
 from torch import Tensor
 
 from attnmt.batches import Batch, make_batch
@@ -60,3 +61,26 @@ def weights_on(model: Translator, pair: Pair) -> Tensor:
     with evaluating(model):
         _, align = model(batch)  # (1, T, S); </s> has a row, too
     return align[0, : len(pair.target)].cpu()
+
+
+def words_and_links(model: Translator, pairs: Sequence[Pair]) -> Tensor:
+    """Target words, counted by whether the best guess and the strongest link are right.
+
+    The model reads the reference. A guess is the word that it would write next; a link goes to the
+    source word with the largest weight, and is right if it is a possible one.
+
+    Returns:
+        (2, 2): rows by the guess, columns by the link, wrong before right.
+    """
+    table = torch.zeros(2, 2, dtype=torch.long)
+    for chosen, batch in forced_batches(model, pairs):
+        with evaluating(model):
+            features, align = model(batch)  # (B, T, ...), (B, T, S)
+            guess = model.decoder.readout(features).argmax(-1)
+        right = (guess == batch.target_out).tolist()
+        looked = align.argmax(-1).tolist()
+        for row, pair in enumerate(chosen):
+            for t in range(len(pair.target)):
+                linked = (looked[row][t], t) in pair.possible
+                table[int(right[row][t]), int(linked)] += 1
+    return table

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from attnmt.corpus import Link, Pair
 from attnmt.metrics import Bucket
-from attnmt.training import History
+from attnmt.training import History, Point
 from attnmt_book import svg
 
 MARKERS = "osD^vPX*<>"
@@ -43,10 +43,36 @@ def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) ->
     return ax
 
 
+def curves_by_updates(curves: Mapping[str, Sequence[Point]], ax: Axes | None = None) -> Axes:
+    """Validation perplexity against the number of updates, on logarithmic scales.
+
+    Args:
+        curves: ``history.curve`` of each training, by its name.
+        ax: where to draw.
+    """
+    ax = ax or plt.subplots(figsize=(6.4, 4))[1]
+    highest = 1.0
+    for (name, points), marker in zip(curves.items(), MARKERS, strict=False):
+        valid = [point.valid_perplexity for point in points]
+        updates = [point.updates for point in points]
+        ax.plot(updates, valid, marker=marker, markersize=4, label=name)
+        highest = max(highest, *valid)
+    ax.set(xlabel="updates (log scale)", ylabel="validation perplexity (log scale)")
+    ax.set(xscale="log", yscale="log")
+    ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if t < highest * 1.3]
+    ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.minorticks_off()
+    ax.legend()
+    return ax
+
+
 def bleu_by_length(
     systems: Mapping[str, list[Bucket]], ax: Axes | None = None, longest_trained: int | None = None
 ) -> Axes:
     """BLEU in each bucket of source length, with 95% bootstrap intervals and sentence counts.
+
+    The counts are left out where the systems were measured on different numbers of sentences.
 
     Args:
         systems: buckets of each system, by its name; those of fewer than 5 sentences are not drawn.
@@ -63,8 +89,10 @@ def bleu_by_length(
         spread = np.nan_to_num([np.maximum(scores - low, 0), np.maximum(high - scores, 0)])
         ax.errorbar(middle, scores, yerr=spread, marker=marker, capsize=3, label=name)
     note = partial(ax.annotate, textcoords="offset points", color="dimgrey")
-    for x, bucket in zip(middle, buckets, strict=True):  # the same sentences for every system
-        note(bucket.bleu.sentences, (x, 0), xytext=(0, 3), ha="center", fontsize=8)
+    counts = {tuple(bucket.bleu.sentences for bucket in some) for some in systems.values()}
+    for x, bucket in zip(middle, buckets, strict=True):
+        if len(counts) == 1:  # the same sentences for every system
+            note(bucket.bleu.sentences, (x, 0), xytext=(0, 3), ha="center", fontsize=9)
     if longest_trained is not None:
         edge = longest_trained + 0.5
         across = ("data", "axes fraction")

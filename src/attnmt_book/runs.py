@@ -291,17 +291,16 @@ def recorded(system: str, corpus_name: str = "grammar") -> list[Run]:
 
 
 def read_study(name: str) -> dict[str, Any]:
-    """What a study of the earlier edition measured, from ``studies/NAME.json``.
+    """What a study measured, from ``studies/NAME.json``, here or in the earlier edition's folder.
 
     Raises:
         FileNotFoundError: no such study; the message lists those there are.
     """
-    folder = undertrained_folder() / "studies"
-    path = folder / f"{name}.json"
-    if not path.exists():
-        there = ", ".join(sorted(file.stem for file in folder.glob("*.json"))) or "none"
-        raise FileNotFoundError(f"no study {name!r} in {folder}. There are: {there}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    folders = [folder / "studies" for folder in (results_folder(), undertrained_folder())]
+    there = {path.stem: path for folder in folders for path in sorted(folder.glob("*.json"))}
+    if name not in there:
+        raise FileNotFoundError(f"no study {name!r} in {folders[0]}. There are: {', '.join(there)}")
+    return json.loads(there[name].read_text(encoding="utf-8"))
 
 
 def of_length(run: Run, shortest: int) -> float:

@@ -1,13 +1,20 @@
 """The one knob of a chapter: how much it trains.
 
-``chapter`` is what the book shows, by the recipes of the runs recorded beside it. ``quick`` shows
-that the code runs, and little else. ``overnight`` takes all the real text there is.
+``chapter`` is what the book shows. ``quick`` shows that the code runs, and little else.
+``overnight`` trains larger models to the end, on as many sentence pairs as the recorded runs or,
+of real text, on all there are.
 """
 
 from dataclasses import dataclass
 
 from attnmt.training import Recipe
-from attnmt_book.runs import undertrained_plan
+from attnmt_book.runs import book, undertrained_plan
+
+# How a chapter trains live on the controlled corpus: every pair is fresh, and read once, in batches
+# of 32, which makes 1,500 updates; the learning rate falls to 0. studies/live_recipes.py found it.
+LIVE_PAIRS = 48_000
+LIVE = Recipe(epochs=1, batch_size=32, learning_rate=4e-3, fall=True)
+RECORDED = Recipe(**book()["corpora"]["grammar"]["recipe"])  # of models trained to the end
 
 
 @dataclass(frozen=True)
@@ -15,13 +22,19 @@ class Size:
     """How many pairs a chapter trains on, how large its models are, and how long they train.
 
     Attributes:
-        grammar_pairs: of the controlled corpus.
+        live_pairs: of the controlled corpus, for a model that is trained live.
+        live_recipe: for these.
+        curve: updates between two points of a live model's learning curve.
         real_pairs: of captions.
-        hidden: units of encoder and decoder.
-        grammar_recipe: for the controlled corpus.
         real_recipe: for captions.
+        hidden: units of encoder and decoder.
+        grammar_pairs: of the controlled corpus, as in the runs of the earlier edition.
+        grammar_recipe: for these.
     """
 
+    live_pairs: int
+    live_recipe: Recipe
+    curve: int
     grammar_pairs: int
     real_pairs: int
     hidden: int
@@ -36,6 +49,9 @@ def recorded_recipe(corpus_name: str) -> Recipe:
 
 SIZES = {
     "quick": Size(
+        live_pairs=1_000,
+        live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
+        curve=5,
         grammar_pairs=1_000,
         real_pairs=1_000,
         hidden=32,
@@ -43,6 +59,9 @@ SIZES = {
         real_recipe=Recipe(epochs=1),
     ),
     "chapter": Size(
+        live_pairs=LIVE_PAIRS,
+        live_recipe=LIVE,
+        curve=100,
         grammar_pairs=16_000,
         real_pairs=10_000,
         hidden=128,
@@ -50,6 +69,9 @@ SIZES = {
         real_recipe=recorded_recipe("multi30k"),
     ),
     "overnight": Size(
+        live_pairs=80_000,
+        live_recipe=RECORDED,
+        curve=125,
         grammar_pairs=64_000,
         real_pairs=29_000,
         hidden=256,

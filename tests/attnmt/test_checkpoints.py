@@ -31,6 +31,7 @@ KILLED = {
     "adam": replace(Recipe(keep="best", learning_rate=0.03), **SMALL),
     "adadelta": replace(BAHDANAU, **SMALL),
     "sgd": replace(LUONG_DROPOUT, halve_after=2, **SMALL),
+    "falling": replace(Recipe(learning_rate=0.03, fall=True), **SMALL),
 }
 KILLS = 32
 

@@ -11,7 +11,15 @@ from pydantic import TypeAdapter
 from attnmt import Recipe, bleu, fit, greedy, perplexity, rnnsearch, training
 from attnmt.batches import batches
 from attnmt.metrics import texts
-from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, Epoch, History, best_device
+from attnmt.training import (
+    BAHDANAU,
+    LUONG,
+    LUONG_DROPOUT,
+    Epoch,
+    History,
+    Training,
+    best_device,
+)
 
 
 def weights_of(model):
@@ -109,6 +117,31 @@ def test_the_learning_rate_is_halved_after_some_epochs():
     assert [recipe.learning_rate_of(epoch) for epoch in (1, 5, 6, 7, 8)] == [1, 1, 0.5, 0.25, 0.125]
     constant = Recipe(learning_rate=1.0, halve_after=None)
     assert constant.learning_rate_of(100) == 1
+
+
+def test_a_falling_rate_comes_down_in_a_straight_line_over_all_epochs():
+    recipe = Recipe(epochs=4, learning_rate=1.0, halve_after=None, fall=True)
+    times = [(epoch, done) for epoch in (1, 2, 3, 4) for done in (0.0, 0.5)]
+    rates = [recipe.learning_rate_of(epoch, done) for epoch, done in times]
+    assert rates == [1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
+    both = Recipe(epochs=4, learning_rate=1.0, halve_after=2, fall=True)
+    assert both.learning_rate_of(3) == 1 / 2 / 2  # half of it is over, and it is halved once
+
+
+def test_a_falling_rate_falls_from_step_to_step(corpus, monkeypatch):
+    rates = []
+    step = Training.step
+
+    def watched(training, batch):
+        rates.extend(group["lr"] for group in training.optimiser.param_groups)
+        return step(training, batch)
+
+    monkeypatch.setattr(Training, "step", watched)
+    recipe = Recipe(epochs=2, batch_size=16, learning_rate=1.0, clip=1e-9, halve_after=None)
+    model = rnnsearch(corpus, hidden=5)
+    fit(model, corpus, replace(recipe, fall=True), device="cpu", progress=False)
+    steps = 2 * math.ceil(len(corpus.train) / 16)
+    assert rates == pytest.approx([1 - done / steps for done in range(steps)])
 
 
 @pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "clip", "pool"])

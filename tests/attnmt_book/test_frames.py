@@ -1,4 +1,4 @@
-"""frames.py: each row shows the numbers of its computation."""
+"""frames.py: each picture shows the numbers of its computation."""
 
 import math
 
@@ -9,7 +9,9 @@ import torch
 mpl.use("agg")
 import matplotlib.pyplot as plt
 
-from attnmt_book.frames import attention_step
+from attnmt_book import frames
+
+WORDS = ["Anna", "schläft", "lange"]
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +22,7 @@ def close_figures():
 
 def test_a_step_shows_scores_weights_and_their_blend():
     vectors = torch.tensor([[0.5, 0.0], [0.0, 1.0], [-0.5, 0.5]])
-    figure = attention_step(["a", "b", "c"], torch.tensor([1.0, 2.0]), vectors, some=2)
+    figure = frames.attention_step(["a", "b", "c"], torch.tensor([1.0, 2.0]), vectors, some=2)
     figure.canvas.draw()
     ax = {name.get_ylabel(): name for name in figure.axes}
     scores = [bar.get_height() for bar in ax["1. score"].patches]
@@ -37,8 +39,35 @@ def test_a_step_shows_scores_weights_and_their_blend():
     assert words == ["a", "b", "c"]
 
 
-def test_what_does_not_fit_is_refused():
+def test_a_step_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="do not fit"):
-        attention_step(["a"], torch.ones(2), torch.ones(3, 2))
+        frames.attention_step(["a"], torch.ones(2), torch.ones(3, 2))
     with pytest.raises(ValueError, match="do not fit"):
-        attention_step(["a", "b", "c"], torch.ones(3), torch.ones(3, 2))
+        frames.attention_step(["a", "b", "c"], torch.ones(3), torch.ones(3, 2))
+
+
+def test_every_word_has_a_bar_and_its_number():
+    ax = frames.bars(WORDS, [0.5, -1.25, 2.0], "score")
+    assert [bar.get_height() for bar in ax.patches] == [0.5, -1.25, 2.0]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == WORDS
+    assert [text.get_text() for text in ax.texts] == ["0.500", "-1.250", "2.000"]
+    assert ax.get_ylabel() == "score"
+
+
+def test_the_blend_lies_where_the_weights_put_it():
+    ax = frames.blend(WORDS, [[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]], [0.5, 0.25, 0.25])
+    star = next(line for line in ax.get_lines() if line.get_marker() == "*")
+    assert star.get_xydata().tolist() == [[0.25, 0.5]]
+    ways = [line for line in ax.get_lines() if len(line.get_xdata()) == 2]
+    assert [way.get_xydata()[1].tolist() for way in ways] == [[1, 0], [0, 1], [-1, 1]]
+    widths = [way.get_linewidth() for way in ways]
+    assert widths[0] > widths[1] == widths[2]
+    assert any("Anna\n50%" in text.get_text() for text in ax.texts)
+
+
+def test_bars_and_blends_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="2 numbers for 3 words"):
+        frames.bars(WORDS, [1.0, 2.0], "score")
+    for h, alpha in (([[1.0, 0.0]] * 2, [0.5, 0.5]), ([[1.0]] * 3, [0.2, 0.4, 0.4])):
+        with pytest.raises(ValueError, match="as many annotations, each of two numbers"):
+            frames.blend(WORDS, h, alpha)

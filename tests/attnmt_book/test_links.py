@@ -1,11 +1,13 @@
 """links.py: yardsticks for alignment error, and the weights of one pair."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnmt import Pair, alignment_error_rate, force_align
+from attnmt import Pair, alignment_error_rate, force_align, greedy
 from attnmt_book.links import (
     best_possible,
     diagonal,
@@ -14,6 +16,7 @@ from attnmt_book.links import (
     jump,
     off_diagonal,
     weights_on,
+    words_and_links,
 )
 
 lengths = st.integers(1, 60)
@@ -90,3 +93,26 @@ def test_batches_hold_all_pairs_in_order(sharp, corpus):
     found = list(forced_batches(sharp, corpus.test, size=7))
     assert [pair for some, _ in found for pair in some] == list(corpus.test)
     assert all(len(batch.target_in) == len(some) for some, batch in found)
+
+
+def test_words_and_links_count_every_target_word_once(sharp, corpus):
+    pairs = corpus.test[:20]
+    table = words_and_links(sharp, pairs)
+    assert int(table.sum()) == sum(len(pair.target) for pair in pairs)
+    forced = force_align(sharp, pairs)
+    hits = sum(len(links & pair.possible) for links, pair in zip(forced, pairs, strict=True))
+    assert int(table[:, 1].sum()) == hits
+
+
+def test_words_are_right_where_the_model_would_write_them(sharp, corpus):
+    """Of a model's own translations hardly a word is wrong: greedy search writes its guesses."""
+    pairs = corpus.test[:20]
+    found = greedy(sharp, [pair.source for pair in pairs])
+    none = frozenset()
+    own = [
+        replace(pair, target=tuple(one.words), sure=none, possible=none)
+        for pair, one in zip(pairs, found, strict=True)
+    ]
+    wrong, right = words_and_links(sharp, own)
+    assert right[0] > 9 * wrong[0]  # search forbids some symbols, such as <s>
+    assert (right[1], wrong[1]) == (0, 0)  # no link is possible

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 
 from attnmt import Pair
 from attnmt.metrics import Bleu, Bucket
-from attnmt.training import Epoch, History
+from attnmt.training import Epoch, History, Point
 from attnmt_book import plots, svg
 
 
@@ -47,6 +47,25 @@ def test_learning_curves_show_validation_solid_and_training_dashed():
     )
     assert ax.get_xlabel() == "epoch"
     assert "perplexity per target token" in ax.get_ylabel()
+
+
+def test_curves_by_updates_show_validation_against_updates():
+    points = [
+        Point(updates=u, valid_perplexity=p, learning_rate=1, cpu_seconds=1)
+        for u, p in ((100, 30.0), (200, 12.0))
+    ]
+    ax = plots.curves_by_updates({"live": points, "to the end": points[:1]})
+    live, _ = ax.get_lines()
+    assert live.get_xydata().tolist() == [[100, 30], [200, 12]]
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["live", "to the end"]
+    assert "updates" in ax.get_xlabel()
+
+
+def test_counts_are_left_out_where_systems_read_other_numbers_of_sentences():
+    more = [Bucket(1, 5, Bleu(60, "", (), 1, 70, 57, 63))]
+    shown = plots.bleu_by_length({"a": [bucket(1, 5, 60, 3)], "b": more}).texts
+    assert not {"7", "70"} & {text.get_text() for text in shown}
 
 
 def test_bleu_by_length_is_drawn_in_the_middle_of_each_bucket_with_its_interval():

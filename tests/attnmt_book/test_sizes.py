@@ -2,14 +2,22 @@
 
 import pytest
 
-from attnmt_book.runs import recorded
+from attnmt_book.runs import load_run, recorded
 from attnmt_book.sizes import SIZES
 
 
 def test_the_sizes_grow():
     quick, chapter, overnight = SIZES["quick"], SIZES["chapter"], SIZES["overnight"]
-    for field in ("grammar_pairs", "real_pairs", "hidden"):
+    for field in ("live_pairs", "grammar_pairs", "real_pairs", "hidden"):
         assert getattr(quick, field) < getattr(chapter, field) < getattr(overnight, field)
+
+
+def test_a_live_training_reads_fresh_pairs_once_and_overnight_repeats_the_recorded_recipe():
+    assert SIZES["chapter"].live_recipe.epochs == 1
+    assert SIZES["chapter"].live_recipe.fall
+    run = load_run("rnnsearch-grammar-0")
+    assert SIZES["overnight"].live_recipe == run.recipe
+    assert SIZES["overnight"].live_pairs == run.corpus["train"]
 
 
 @pytest.mark.parametrize(
