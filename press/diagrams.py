@@ -97,9 +97,9 @@ class Sheet:
     def note(self, x: float, y: float, words: str, anchor: str = "start") -> None:
         self.text(x, y, words, anchor=anchor, size=SMALL)
 
-    def number(self, x: float, y: float, which: int) -> None:
-        """The place of an arrow in the order of a step."""
-        self.parts.append(f'<circle cx="{x}" cy="{y}" r="12.5" fill="{BLUE}"/>')
+    def number(self, x: float, y: float, which: int, *, last: bool = False) -> None:
+        """The place of an arrow in the order of a step; the last one leads out of the path."""
+        self.parts.append(f'<circle cx="{x}" cy="{y}" r="12.5" fill="{DARK if last else BLUE}"/>')
         style = f'font-size="{SMALL}" font-weight="bold" fill="#ffffff" text-anchor="middle"'
         self.parts.append(f'<text x="{x}" y="{y + 6}" {style}>{which}</text>')
 
@@ -115,7 +115,13 @@ WEIGHTS = [math.exp(score) / sum(map(math.exp, SCORES)) for score in SCORES]
 COLUMNS = (150, 268, 386, 504)  # the middles of the words
 BAR = 62  # the height of the weight 1
 LANE = 50  # right of a word's middle, the way of its weight
-SOFTMAX, COMPARED, ASKED, READ, WEIGHED, SUMMED = 66, 134, 184, 252, 372, 444  # heights
+# heights: where a row's middle is
+SOFTMAX = 66
+COMPARED = 134
+ASKED = 184
+READ = 252
+WEIGHED = 372  # the foot of the bars
+SUMMED = 444
 BOTTOM = 490
 
 
@@ -236,9 +242,9 @@ def panel(sheet: Sheet, left: float, title: str) -> None:
         sheet.box(left + x, 347, 52, fill=SCORE, height=68)
         sheet.bar(left + x, 380, BAR * weight)
         sheet.box(left + x, 429, 52, fill=ANNOTATION, label=f"h̄_{{{place}}}")
-        sheet.line(f"M{left + x} 313 V289")
+        sheet.line(f"M{left + x} 313 V289", BLUE)
     sheet.box(left + 201, 270, 270, fill=SCORE, label="weighted sum")
-    sheet.line(f"M{left + 201} 251 V225")
+    sheet.line(f"M{left + 201} 251 V225", BLUE)
     sheet.box(left + 201, 206, 60, fill=SCORE, label="c_{t}")
     sheet.note(left + 201, 473, "annotations, and above each its weight", anchor="middle")
     sheet.text(left + 212, 512, title)
@@ -286,29 +292,29 @@ def bahdanau(sheet: Sheet) -> None:
     sheet.number(40, 310, 1)
     sheet.number(177, 238, 2)
     sheet.number(285, 206, 3)
-    sheet.number(201, 130, 4)
+    sheet.number(201, 130, 4, last=True)
 
 
 def luong(sheet: Sheet, left: float) -> None:
     panel(sheet, left, "Luong: the new state asks")
     states(sheet, left, "LSTM")
     ask(sheet, left, x=348, start=225)
-    sheet.line(f"M{left + 40} 187 V160 H{left + 362} V187")
-    sheet.line(f"M{left + 201} 187 V137", BLUE)
-    sheet.line(f"M{left + 390} 187 V118 H{left + 233}")
-    sheet.box(left + 201, 118, 62, fill=OUTPUT, label="h̃_{t}")
-    sheet.line(f"M{left + 201} 99 V87")
-    sheet.box(left + 201, 68, 120, fill=OUTPUT, label="softmax")
-    sheet.line(f"M{left + 201} 49 V36")
-    sheet.text(left + 201, 26, "y_{t}")
-    sheet.line(f"M{left + 170} 118 H{left + 140}", DARK, dashed=True)
-    sheet.note(left + 134, 114, "to the next step", anchor="end")
-    sheet.note(left + 134, 136, "(chapter 6)", anchor="end")
-    sheet.number(left + 120, 160, 1)
+    sheet.line(f"M{left + 40} 187 V160 H{left + 362} V187", BLUE)
+    sheet.line(f"M{left + 201} 187 V143", BLUE)
+    sheet.line(f"M{left + 390} 187 V124 H{left + 233}")
+    sheet.box(left + 201, 124, 62, fill=OUTPUT, label="h̃_{t}")
+    sheet.line(f"M{left + 201} 105 V79")
+    sheet.box(left + 201, 60, 120, fill=OUTPUT, label="softmax")
+    sheet.line(f"M{left + 201} 41 V30")
+    sheet.text(left + 201, 22, "y_{t}")
+    sheet.line(f"M{left + 170} 124 H{left + 140}", DARK, dashed=True)
+    sheet.note(left + 134, 120, "to the next step", anchor="end")
+    sheet.note(left + 134, 142, "(chapter 6)", anchor="end")
+    sheet.number(left + 290, 160, 1)
     sheet.number(left + 348, 330, 2)
     sheet.number(left + 177, 238, 3)
     sheet.number(left + 201, 172, 4)
-    sheet.number(left + 300, 118, 5)
+    sheet.number(left + 224, 92, 5, last=True)
 
 
 # --- all of them

@@ -6,6 +6,7 @@ cut has it. Each letter is drawn once and used wherever it stands.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
@@ -41,7 +42,7 @@ class Letters:
     def write(self, words: str, style: dict[str, str]) -> tuple[Element, float]:
         """A group that shows the words from (0, 0) on, and how wide they are."""
         font = FontProperties(
-            "DejaVu Sans",
+            family="DejaVu Sans",
             style="italic" if style.get("font-style") == "italic" else "normal",
             weight="bold" if style.get("font-weight") in ("bold", "600", "700") else "normal",
         )
@@ -78,7 +79,8 @@ def runs(text: Element, style: dict[str, str]) -> Iterator[tuple[str, dict[str, 
 
 def outlined(text: Element, style: dict[str, str], letters: Letters) -> Element:
     """A group of letters in place of a text."""
-    written = [(*letters.write(words, own), own, dy) for words, own, dy in runs(text, style)]
+    pieces = ((re.sub(r"\s+", " ", words), own, dy) for words, own, dy in runs(text, style))
+    written = [(*letters.write(words, own), own, dy) for words, own, dy in pieces]
     shares = {"middle": 0.5, "end": 1}
     across = sum(wide for _, wide, _, _ in written) * shares.get(style.get("text-anchor"), 0)
     x = float(text.get("x", 0)) - across

@@ -17,7 +17,8 @@ LINK += r"rises|reaches|has|gets)"
 BESIDE = re.compile(
     rf"(?P<before>{NUMBER})"
     rf"(?:\s*%|\s+percent\b|\s+(?:points? of )?{SCORE}|[\s-]+(?:CPU-)?seconds?\b)"
-    rf"|{SCORE}[\s:=(]+(?:{LINK}\s+){{0,2}}(?P<after>{NUMBER})"
+    rf"|{SCORE}[\s:=(]+(?:{LINK}\s+){{0,2}}(?P<after>{NUMBER})(?![\d.,]*\d)"
+    r"(?!(?: to \d+)? (?:words|sentences|seeds|updates|epochs|pairs))"
 )
 UNIT = re.compile(rf"%|{SCORE}|seconds")
 ENDS = {"0", "1", "100"}  # of scales, which are definitions
@@ -85,6 +86,7 @@ def test_typed_numbers_are_found(text):
         "{cite:t}`luong2015` report 20.1 BLEU.",
         "BLEU runs from 0 to 100, and 100% would be all. The best perplexity is 1.",
         "The 95% interval, in chapter 3, of BLEU (Table 3) after 3,000 updates",
+        "Its BLEU at 6 to 10 words, or from 6 to 10 words to 36 to 40, or at 20 words",
         "`AER = .12`, and $p = 12\\%$, and 12 words",
         "```\n20.1 BLEU\n```",
         "| system | BLEU |\n|---|---|\n| dot | <!--dot-->20.1<!--/--> |",

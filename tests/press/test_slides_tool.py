@@ -6,6 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from attnmt_book.glosses import gloss
 from press import slides
 from press.contents import ROOT, lectures
 
@@ -65,6 +66,14 @@ def test_a_heading_opens_a_slide_and_prose_is_said(deck):
     assert "the rest" not in shown(first) + shown(second) and "Only said" not in shown(first)
     assert "the rest" in notes(first) and "Only said" in notes(first)
     assert "<li>a</li><li>b</li>" in shown(second)
+
+
+def test_a_glossed_sentence_is_shown_and_other_html_is_not(deck):
+    html = gloss("Der Hund schläft .", "the dog sleeps", "The dog sleeps.")._repr_html_()
+    cells = [new_code_cell("x", outputs=[displayed(text_html=h)]) for h in (html, "<p>no</p>")]
+    made = deck(md("## One"), *cells)
+    assert html in shown(made.slides[1])
+    assert "<p>no</p>" not in shown(made.slides[1])
 
 
 def test_what_stands_under_a_smaller_heading_names_the_larger(deck):

@@ -204,7 +204,7 @@ def test_what_git_does_not_track_stays_out(tmp_path):
 # --- every mechanism
 
 
-@each_chapter
+@each_with_exercises
 def test_every_chapter_has_a_mechanism(path):
     assert [one.label for one in MECHANISMS if one.chapter == path.stem]
 
