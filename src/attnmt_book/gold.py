@@ -64,13 +64,13 @@ def read_links(text: str, words: tuple[int, int]) -> Drawn:
     for one in text.split():
         if not (found := LINK.fullmatch(one)):
             raise ValueError(f"a link is written 0-0 or, if only possible, 0?0, not {one!r}")
-        s, kind, t = int(found[1]), found[2], int(found[3])
+        s, t = (int(found[group]) for group in (1, 3))
         if s >= words[0] or t >= words[1]:
             raise ValueError(f"link {one} in sentences of {words[0]} and {words[1]} words")
         if (s, t) in drawn:
             raise ValueError(f"link {s}-{t} is there twice")
         drawn.add((s, t))
-        if kind == "-":
+        if found[2] == "-":
             sure.add((s, t))
     return Drawn(frozenset(sure), frozenset(drawn))
 
