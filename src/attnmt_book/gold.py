@@ -90,7 +90,7 @@ def gold_links(path: Path | None = None) -> list[Gold]:
             by = {who: read_links(pair[who], words) for who in BY}
         except ValueError as error:
             raise ValueError(f"{path.name}, pair {pair['index']}: {error}") from error
-        found.append(Gold(pair["index"], tuple(pair["sha256"]), words, by))
+        found.append(Gold(pair["index"], tuple(pair["sha256"]), words=words, by=by))
     return found
 
 
