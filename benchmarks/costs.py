@@ -23,7 +23,7 @@ from attnmt.encoder import held, packed
 from attnmt.fast import product
 from attnmt.training import OPTIMISERS, Training
 from attnmt.vocab import Vocabulary
-from studies.study import head_of, save_store, store_of
+from studies.study import save_store, store_of, versions
 
 STORE = store_of(__file__)
 LENGTHS = (25, 50, 100, 200, 400, 800)  # source words; of the target 25
@@ -164,6 +164,7 @@ def lessons() -> dict[str, list[float]]:
 
 def main() -> None:
     """Measure all of it anew, in two minutes, and write the store."""
+    torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     curves: dict[str, dict] = {}
     for window in WINDOWS:
@@ -174,4 +175,9 @@ def main() -> None:
     curves["pairs"] = {N: epoch_of(N) for N in PAIRS}
     curves["beam"] = {k: search_of(k) for k in BEAMS}
     curves["threads"] = {n: threads_of(n) for n in THREADS}
-    save_store(STORE, {**head_of(__file__), "curves": curves, "lessons": lessons()})
+    head = {"command": "python -m benchmarks.costs", "versions": versions()}
+    save_store(STORE, {**head, "curves": curves, "lessons": lessons()})
+
+
+if __name__ == "__main__":
+    main()
