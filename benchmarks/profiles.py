@@ -1,7 +1,7 @@
-"""Where the seconds of a training step go: matrix products, other operations, and all between them.
+"""Where the seconds of a training step go: matrix products, LSTM layers, other operations.
 
 Every operation that PyTorch carries out, forward and backward, is timed by itself, in seconds of
-the processor. What a step takes beyond all its operations is Python, and autograd's bookkeeping.
+the processor.
 """
 
 import time
@@ -38,25 +38,22 @@ class Clock(TorchDispatchMode):
         self.calls[name] = self.calls.get(name, 0) + 1
         return out
 
-    def share(self, names: tuple[str, ...], of: float) -> float:
-        """What some operations take, as a share of so many seconds."""
-        return sum(self.seconds.get(name, 0) for name in names) / of
+    def share(self, names: tuple[str, ...]) -> float:
+        """What some operations take of the seconds of all."""
+        return sum(self.seconds.get(name, 0) for name in names) / sum(self.seconds.values())
 
 
 def profile(steps: list[Callable[[], object]]) -> dict[str, float]:
     """Where the seconds of some steps go, as shares; how many operations and products a step has.
 
-    The steps are taken once without the clock on each operation, which slows them, and once with.
+    The shares are of what all operations take. (The time between them, Python's, cannot be told
+    from the clock's own.)
     """
-    begin = time.process_time()
-    for step in steps:
-        step()
-    total = time.process_time() - begin
     with Clock() as clock:
         for step in steps:
             step()
-    found = {"products": clock.share(PRODUCTS, total), "lstm_layers": clock.share(LAYERS, total)}
-    found["other"] = clock.share(tuple(clock.seconds), total) - sum(found.values())
+    found = {"products": clock.share(PRODUCTS), "lstm_layers": clock.share(LAYERS)}
+    found["other"] = 1 - sum(found.values())
     calls = sum(clock.calls.get(name, 0) for name in PRODUCTS)
     found |= {"product_calls": calls / len(steps)}
     found |= {"operations": sum(clock.calls.values()) / len(steps)}
