@@ -19,7 +19,8 @@ def product(x: Tensor, W: Tensor, b: Tensor | None = None) -> Tensor:
     PyTorch would ask MKL, which uses half the width of a processor that is not Intel's.
     """
     ours = x.device.type == "cpu" and x.dtype == W.dtype == torch.float32
-    if ours and x.numel() * len(W) >= LARGE and torch.backends.mkldnn.enabled:
+    there = torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled
+    if ours and there and x.numel() * len(W) >= LARGE:
         return _Product.apply(x.contiguous(), W.contiguous(), b)  # other strides are slow
     return linear(x, W, b)
 
