@@ -15,13 +15,15 @@ from types import SimpleNamespace
 
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
 from attnmt import Pair, Recipe, Translator, beam_search, luong
 from attnmt.batches import Batch, make_batch, pad
 from attnmt.encoder import held, packed
+from attnmt.fast import product
 from attnmt.training import OPTIMISERS, Training
 from attnmt.vocab import Vocabulary
-from studies.study import head_of, save_store, store_of
+from studies.study import save_store, store_of, versions
 
 STORE = store_of(__file__)
 LENGTHS = (25, 50, 100, 200, 400, 800)  # source words; of the target 25
@@ -136,8 +138,10 @@ def lessons() -> dict[str, list[float]]:
     torch.manual_seed(0)
     features = torch.randn(900, 256)
     weights = torch.randn(5_921, 256)
-    words = median(lambda: features @ weights.T, time.process_time, times=15)
-    rounded = median(lambda: features @ weights[:5_920].T, time.process_time, times=15)
+    libraries = [
+        median(lambda by=by: by(features, weights), time.process_time, times=15)
+        for by in (linear, product)
+    ]
     sentences = [[4] * draw for draw in random.Random(0).choices(range(8, 21), k=64)]
     rnn = torch.nn.LSTM(128, 128, batch_first=True, bidirectional=True)
     source = pad(sentences)
@@ -152,7 +156,7 @@ def lessons() -> dict[str, list[float]]:
     loop = median(lambda: [part @ matrix.T for part in parts], time.process_time, times=15)
     once = median(lambda: hoisted @ matrix.T, time.process_time, times=15)
     return {
-        "a product with 5,921 columns, and with 5,920": [words, rounded],
+        "a product by PyTorch's choice, and by oneDNN": libraries,
         "an encoder packed, and held": ways,
         "a product in each of 20 steps, and once": [loop, once],
     }
@@ -160,6 +164,7 @@ def lessons() -> dict[str, list[float]]:
 
 def main() -> None:
     """Measure all of it anew, in two minutes, and write the store."""
+    torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     curves: dict[str, dict] = {}
     for window in WINDOWS:
@@ -170,4 +175,9 @@ def main() -> None:
     curves["pairs"] = {N: epoch_of(N) for N in PAIRS}
     curves["beam"] = {k: search_of(k) for k in BEAMS}
     curves["threads"] = {n: threads_of(n) for n in THREADS}
-    save_store(STORE, {**head_of(__file__), "curves": curves, "lessons": lessons()})
+    head = {"command": "python -m benchmarks.costs", "versions": versions()}
+    save_store(STORE, {**head, "curves": curves, "lessons": lessons()})
+
+
+if __name__ == "__main__":
+    main()

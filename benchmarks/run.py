@@ -17,19 +17,23 @@ import statistics
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
+from torch.nn.functional import linear
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnmt import multi30k
 from attnmt.batches import batches, pad
+from attnmt.fast import product
 from attnmt.files import write_aside
 from attnmt.vocab import Vocabulary
 from benchmarks import peers, search
+from benchmarks.profiles import profile
 from benchmarks.systems import SYSTEMS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,16 +60,19 @@ def load() -> SimpleNamespace:
     )
 
 
-def gemm_peak(seconds: float = 1.0, n: int = 1024) -> float:
-    """The best GFLOP a CPU-second of products of n x n numbers."""
+def gemm_peaks(seconds: float = 0.5, n: int = 1024) -> dict[str, float]:
+    """The best GFLOP a CPU-second of products of n x n numbers, by each of the two libraries."""
     a = torch.randn(n, n)
     b = torch.randn(n, n)
-    best = 0.0
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        begin = time.process_time()
-        a @ b
-        best = max(best, 2e-9 * n**3 / (time.process_time() - begin))
+    best = {}
+    for library, multiply in {"PyTorch's own": linear, "oneDNN": product}.items():
+        best[library] = 0.0
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            begin = time.process_time()
+            multiply(a, b)
+            spent = time.process_time() - begin
+            best[library] = max(best[library], 2e-9 * n**3 / spent)
     return best
 
 
@@ -106,7 +113,7 @@ def train(corpus, size: str, skipped: dict) -> list[dict]:
         seconds = {name: [] for name in made}
         losses = {name: [] for name in made}
         shuffler = random.Random(0)
-        peak = gemm_peak()
+        peak = max(gemm_peaks().values())
         for batch in chosen:
             for name in shuffler.sample(names, len(names)):
                 prepared = made[name].prepare(batch)
@@ -120,12 +127,18 @@ def train(corpus, size: str, skipped: dict) -> list[dict]:
             row["tokens_per_cpu_second"] = tokens / sum(spent)
             row["flop_per_token"] = work[name]
             row["share_of_peak"] = work[name] * tokens / sum(spent) / peak / 1e9
+            row |= profile([partial(step_of, made[name], batch) for batch in chosen[-4:]])
             row["first_loss"] = losses[name][0]
             row["last_loss"] = losses[name][-1]
             row["parameters"] = sum(w.numel() for w in made[name].model.parameters())
             compare(row, seconds, name, before=before)
             rows.append(row)
     return rows
+
+
+def step_of(system, batch) -> float:
+    """One training step, with its preparation."""
+    return system.step(system.prepare(batch))
 
 
 def compare(row: dict, seconds: dict[str, list[float]], name: str, before: int) -> None:
@@ -265,7 +278,7 @@ def main() -> None:
         store[part] = found
         store["skipped"] = skipped
         store["torch"] = torch.__version__.split("+")[0]
-        store["gemm_peak"] = gemm_peak()
+        store["gemm_peaks"] = gemm_peaks()
         write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
         print(f"{part}: {time.process_time() - begin:.0f} CPU-seconds", flush=True)
 

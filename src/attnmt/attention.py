@@ -17,6 +17,7 @@ from torch.nn.functional import pad
 
 from attnmt.checks import whole
 from attnmt.encoder import Memory
+from attnmt.fast import Linear
 
 # ---------------------------------------------------------------------------------------- scores
 
@@ -34,9 +35,9 @@ class Additive(nn.Module):
 
     def __init__(self, query: int, annotation: int, hidden: int):
         super().__init__()
-        self.W_a = nn.Linear(query, hidden, bias=False)
-        self.U_a = nn.Linear(annotation, hidden, bias=False)
-        self.v_a = nn.Linear(hidden, 1, bias=False)
+        self.W_a = Linear(query, hidden, bias=False)
+        self.U_a = Linear(annotation, hidden, bias=False)
+        self.v_a = Linear(hidden, 1, bias=False)
 
     def prepare(self, annotations: Tensor) -> Tensor:
         """``U_a h_j`` does not depend on i: (B, S, d) -> (B, S, hidden), once a sentence."""
@@ -62,8 +63,8 @@ class Concat(nn.Module):
 
     def __init__(self, query: int, annotation: int, hidden: int):
         super().__init__()
-        self.W_a = nn.Linear(query + annotation, hidden, bias=False)
-        self.v_a = nn.Linear(hidden, 1, bias=False)
+        self.W_a = Linear(query + annotation, hidden, bias=False)
+        self.v_a = Linear(hidden, 1, bias=False)
         self.n = query  # the columns of W_a that meet h_t
 
     def prepare(self, annotations: Tensor) -> Tensor:
@@ -123,7 +124,7 @@ class General(nn.Module):
 
     def __init__(self, query: int, annotation: int):
         super().__init__()
-        self.W_a = nn.Linear(annotation, query, bias=False)
+        self.W_a = Linear(annotation, query, bias=False)
 
     def prepare(self, annotations: Tensor) -> Tensor:
         """``W_a hbar_s``, (B, S, d) -> (B, S, n), once a sentence."""
@@ -148,7 +149,7 @@ class Location(nn.Module):
     def __init__(self, query: int, max_length: int):
         super().__init__()
         whole(1, max_length=max_length)
-        self.W_a = nn.Linear(query, max_length, bias=False)
+        self.W_a = Linear(query, max_length, bias=False)
 
     def prepare(self, annotations: Tensor) -> Tensor:
         """Only how many annotations there are is kept, not what is in them: (B, S, 0)."""
@@ -267,8 +268,8 @@ class Predictive(Local):
     def __init__(self, query: int, D: int, narrow: bool | None = None):
         whole(1, D=D)  # with D = 0 the Gaussian would have no width
         super().__init__(D, narrow)
-        self.W_p = nn.Linear(query, query, bias=False)
-        self.v_p = nn.Linear(query, 1, bias=False)
+        self.W_p = Linear(query, query, bias=False)
+        self.v_p = Linear(query, 1, bias=False)
 
     def centre(self, query: Tensor, memory: Memory, time: int) -> Tensor:
         """``p_t`` of each query: (B, T), from 0 to the sentence's length."""

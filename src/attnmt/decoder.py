@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout, linear
+from torch.nn.functional import dropout
 
 from attnmt.attention import Attention, FixedContext
 from attnmt.checks import one_of
 from attnmt.encoder import Memory
-from attnmt.fast import OutputLayer
+from attnmt.fast import Linear, product
 
 
 class Decoder(nn.Module, ABC):
@@ -120,15 +120,15 @@ class BahdanauDecoder(Decoder):
         self.embedding = nn.Embedding(words, embedding)
         self.attention = attention
         self.attends = isinstance(attention, Attention)
-        self.W_s = nn.Linear(hidden, hidden)
+        self.W_s = Linear(hidden, hidden)
         # [W_z; W_r; W] on E y_{i-1} and [C_z; C_r; C] on c_i, with the gates' biases
-        self.W_gates = nn.Linear(embedding, 3 * hidden)
-        self.C_gates = nn.Linear(annotation, 3 * hidden, bias=False)
-        self.U_zr = nn.Linear(hidden, 2 * hidden, bias=False)  # [U_z; U_r]
-        self.U = nn.Linear(hidden, hidden, bias=False)
+        self.W_gates = Linear(embedding, 3 * hidden)
+        self.C_gates = Linear(annotation, 3 * hidden, bias=False)
+        self.U_zr = Linear(hidden, 2 * hidden, bias=False)  # [U_z; U_r]
+        self.U = Linear(hidden, hidden, bias=False)
         # [U_o, V_o, C_o], two numbers for each maxout unit
-        self.maxout = nn.Linear(hidden + embedding + annotation, 2 * maxout)
-        self.W_o = OutputLayer(maxout, words)
+        self.maxout = Linear(hidden + embedding + annotation, 2 * maxout)
+        self.W_o = Linear(maxout, words)
 
     def start(self, memory: Memory, final: Tensor) -> tuple[Memory, BahdanauState]:
         """``s_0 = tanh(W_s h_1(backward))`` (RNNencdec: of ``h_S``), and ``U_a h_j`` for all j."""
@@ -218,7 +218,7 @@ class LSTMDecoder(Decoder):
         self.embedding = nn.Embedding(words, embedding)
         inner = dropout if layers > 1 else 0.0
         self.rnn = nn.LSTM(inputs or embedding, hidden, layers, batch_first=True, dropout=inner)
-        self.W_s = OutputLayer(hidden, words)
+        self.W_s = Linear(hidden, words)
         self.dropout = dropout
 
     def drop(self, x: Tensor) -> Tensor:
@@ -297,7 +297,7 @@ class LuongDecoder(LSTMDecoder):
         super().__init__(words, embedding, hidden, layers=layers, dropout=dropout, inputs=inputs)
         self.feeding = feeding
         self.attention = attention
-        self.W_c = nn.Linear(annotation + hidden, hidden, bias=False)
+        self.W_c = Linear(annotation + hidden, hidden, bias=False)
 
     def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
         """The encoder's last state; ``h~_0 = 0`` where it is fed."""
@@ -346,11 +346,11 @@ class LuongDecoder(LSTMDecoder):
         W, U, *biases = self.rnn.all_weights[0]
         W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
         WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)
-        read = linear(self.drop(self.embedding(target_in)), W_y, sum(biases))  # (B, T, 4n)
+        read = product(self.drop(self.embedding(target_in)), W_y, sum(biases))  # (B, T, 4n)
         features: list[Tensor] = []
         aligns: list[Tensor] = []
         for t, Wy in enumerate(read.unbind(dim=1)):
-            i, f, g, o = torch.addmm(Wy, torch.cat([self.drop(h_tilde), h], 1), WU.T).chunk(4, 1)
+            i, f, g, o = (Wy + product(torch.cat([self.drop(h_tilde), h], 1), WU)).chunk(4, 1)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()
             h = o.sigmoid() * c.tanh()
             h_tilde, align = (each.squeeze(1) for each in self.attend(h[:, None], memory, t))

@@ -4,34 +4,69 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy, linear
 
-from attnmt.fast import ROW, OutputLayer, cross_entropy_
+from attnmt import fast
+from attnmt.fast import Linear, cross_entropy_, product
 
-N, V = 5, 2 * ROW + 3
+N, V = 5, 35
 
 
-def layer_of(words=V):
+@pytest.fixture
+def all_are_large(monkeypatch):
+    """Every product of float32 is left to oneDNN."""
+    monkeypatch.setattr(fast, "LARGE", 0)
+
+
+def drawn(*shape, columns=False):
+    """Numbers of a shape, gradient wanted; in columns they lie transposed in memory."""
+    draw = torch.randn(*shape[:-2], shape[-1], shape[-2]).mT if columns else torch.randn(*shape)
+    return draw.requires_grad_()
+
+
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("columns", [True, False])
+@pytest.mark.parametrize("words", [1, 16, V])
+@pytest.mark.parametrize("shape", [(1, N), (7, N), (2, 3, N)])
+def test_a_product_and_its_gradients_are_those_of_a_linear_layer(
+    shape, words, columns, biased, all_are_large
+):
     torch.manual_seed(0)
-    return OutputLayer(N, words).double()
+    x, W = drawn(*shape, columns=columns), drawn(words, N, columns=columns)
+    given = (x, W, drawn(words)) if biased else (x, W)
+    out, expected = product(*given), linear(*given)
+    assert "_Product" in out.grad_fn.name()
+    torch.testing.assert_close(out, expected)
+    weights = torch.randn_like(out)
+    grads = [torch.autograd.grad((of * weights).sum(), given) for of in (out, expected)]
+    torch.testing.assert_close(*grads)
 
 
-@pytest.mark.parametrize("words", [1, ROW - 1, ROW, V])
-@pytest.mark.parametrize("shape", [(N,), (7, N), (2, 3, N)])
-def test_an_output_layer_is_a_linear_layer(words, shape):
-    layer, x = layer_of(words), torch.randn(shape, dtype=torch.double)
-    logits = layer(x)
-    torch.testing.assert_close(logits, linear(x, layer.weight, layer.bias))
-    assert all(step % ROW == 0 for step in logits.stride()[:-1])  # each row begins aligned
-    assert list(layer.state_dict()) == ["weight", "bias"]  # as any linear layer is kept
+def test_what_needs_no_gradient_gets_none(all_are_large):
+    x, W = drawn(3, N).detach(), drawn(V, N)
+    b = drawn(V).detach()
+    product(x, W, b).sum().backward()
+    assert x.grad is None and b.grad is None
+    torch.testing.assert_close(W.grad, x.sum(0).expand(V, N))
 
 
-def test_gradients_of_the_output_layer():
-    layer, x = layer_of(), torch.randn(2, 3, N, dtype=torch.double, requires_grad=True)
-    weights = dict(layer.named_parameters())
+@pytest.mark.filterwarnings("ignore:TF32")  # of PyTorch's own switch, on putting it back
+@pytest.mark.parametrize("why", ["small", "double", "switched off"])
+def test_other_products_are_left_to_pytorch(why, monkeypatch):
+    monkeypatch.setattr(fast, "LARGE", 3 * V * N + (why == "small"))
+    x, W = drawn(3, N), drawn(V, N)
+    if why == "double":
+        x, W = x.double(), W.double()
+    with torch.backends.mkldnn.flags(enabled=why != "switched off"):
+        assert "_Product" not in product(x, W).grad_fn.name()
 
-    def run(x, *values):
-        return torch.func.functional_call(layer, dict(zip(weights, values, strict=True)), x)
 
-    assert torch.autograd.gradcheck(run, (x, *weights.values()))
+def test_a_linear_layer_is_kept_as_pytorchs_is():
+    torch.manual_seed(0)
+    ours = Linear(N, V)
+    torch.manual_seed(0)
+    theirs = torch.nn.Linear(N, V)
+    torch.testing.assert_close(ours.state_dict(), theirs.state_dict(), rtol=0, atol=0)
+    x = torch.randn(2, N)
+    assert torch.equal(ours(x), theirs(x))
 
 
 @pytest.mark.parametrize("of", ["mean", "each"])

@@ -7,6 +7,7 @@ import torch
 
 from attnmt.batches import make_batch
 from benchmarks import peers, run
+from benchmarks.profiles import profile
 from benchmarks.systems import Attnmt
 
 
@@ -34,3 +35,15 @@ def test_ratios_are_of_totals_and_of_batches():
     run.compare(row, {"attnmt": [9.0, 1.0, 2.0], "JoeyNMT": [9.0, 2.0, 6.0]}, "attnmt", before=1)
     assert row["ratios"]["JoeyNMT"]["of_totals"] == pytest.approx(8 / 3)
     assert row["ratios"]["JoeyNMT"]["quartiles"][1] == pytest.approx(2.5)
+
+
+def test_a_profile_counts_products_and_shares_out_all_seconds():
+    x, W = torch.randn(400, 300), torch.randn(300, 300, requires_grad=True)
+
+    def step():
+        (x @ W).tanh().sum().backward()
+
+    found = profile([step, step])
+    assert found["product_calls"] == 2  # forward, and the gradient of W
+    assert found["operations"] > 4
+    assert found["products"] > 0 and found["other"] > 0 and found["lstm_layers"] == 0
