@@ -90,12 +90,10 @@ def one_style(static: Path, names: Iterable[str], used: set[str]) -> str:
     """The style sheets of these names as one, with what is `used`."""
     parts = []
     for name in names:
-        text = (static / name).read_text(encoding="utf8")
-        if name == "styles/theme.css":  # it only imports Sphinx's own
-            text = (static / "basic.css").read_text(encoding="utf8")
-        parts.append(
-            FONT.sub("", prune(text, used)) if "fontawesome" in name else prune(text, used)
-        )
+        # the theme's first sheet only imports Sphinx's own
+        file = "basic.css" if name == "styles/theme.css" else name
+        text = prune((static / file).read_text(encoding="utf8"), used)
+        parts.append(FONT.sub("", text) if "fontawesome" in name else text)
     style = "".join(parts)
     return icon_fonts(style, static, used) + style
 

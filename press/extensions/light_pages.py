@@ -5,7 +5,7 @@ paragraph, and a picture. A page may have a description of its own: `html_meta` 
 """
 
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 from docutils import nodes
@@ -27,7 +27,12 @@ def described(doctree: nodes.document) -> str:
         while above is not None and not isinstance(above, ASIDE):
             above = above.parent
         text = " ".join(paragraph.astext().split())
-        if above is None and len(text) >= SHORTEST and not paragraph.next_node(nodes.math):
+        if (
+            above is None
+            and len(text) >= SHORTEST
+            and text[-1] in ".?!…)"
+            and not paragraph.next_node(nodes.math)
+        ):
             return cut(text)
     return ""
 
@@ -55,15 +60,18 @@ def add_tags(
     """The tags of a page's head that say what it is."""
     title = re.sub(r"<[^>]+>", "", context.get("title", ""))
     picture = f"_static/{FOLDER}/{Path(pagename).name}.png"
-    written = 'name="description"' in context.get("metatags", "")
+    book = app.config.html_title
+    before = context.get("metatags", "")
+    written = re.search(r'<meta content="([^"]*)" name="description"', before)
     description = described(doctree) if doctree is not None and not written else ""
+    shared = unescape(written[1]) if written else description
     site = address_of(app)
     tags = [
         ("name", "description", description),
-        ("property", "og:title", f"{title} – {app.config.project}"),
+        ("property", "og:title", title if title == book else f"{title} – {book}"),
         ("property", "og:type", "article"),
-        ("property", "og:site_name", app.config.project),
-        ("property", "og:description", description),
+        ("property", "og:site_name", book),
+        ("property", "og:description", shared),
     ]
     if doctree is not None:
         path = context["pathto"](picture, resource=True)
@@ -71,14 +79,14 @@ def add_tags(
             ("property", "og:image", f"{site}{picture}" if site else path),
             ("property", "og:image:width", "1200"),
             ("property", "og:image:height", "630"),
-            ("property", "og:image:alt", f"{title}, a page of {app.config.project}"),
+            ("property", "og:image:alt", f"{title}: title and a heat map of attention"),
             ("property", "og:url", f"{site}{pagename}.html" if site else ""),
             ("name", "twitter:card", "summary_large_image"),
         ]
     lines = [
         f'<meta {kind}="{name}" content="{escape(text)}">' for kind, name, text in tags if text
     ]
-    context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
+    context["metatags"] = "\n".join([before, *lines])
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
@@ -87,11 +95,9 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         return
     folder = Path(app.outdir, "_static", FOLDER)
     for page in app.env.found_docs:
-        number = app.env.toc_secnumbers.get(page, {}).get("", ())
+        number = ".".join(map(str, app.env.toc_secnumbers.get(page, {}).get("", ())))
         title = app.env.titles[page].astext()
-        draw(
-            title, ".".join(map(str, number)), app.config.project, folder / f"{Path(page).name}.png"
-        )
+        draw(title, number, app.config.html_title, path=folder / f"{Path(page).name}.png")
     lighten(Path(app.outdir))
 
 
