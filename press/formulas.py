@@ -35,6 +35,7 @@ FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 # where a letter's italic stands; that of h is older than the others
 ITALICS = {"A": 0x1D434, "a": 0x1D44E, "Α": 0x1D6E2, "α": 0x1D6FC}
 PLANCK = 0x210E
+DRAWN = "√"  # a root has an element, but no sign
 LETTERS = {"mi", "mn", "msub", "msup", "msubsup"}
 APPLY = "\u2061"  # stands, unseen, behind the name of a function
 
@@ -85,7 +86,7 @@ def spaced(formula: str) -> str:
 
 def signs(pages: Iterable[str]) -> set[int]:
     """The code points that the formulas of pages show; a letter alone is shown in italics."""
-    found: set[int] = set(map(ord, "()[]{}|="))
+    found = set(map(ord, DRAWN))
     for page in pages:
         for formula in FORMULA.findall(page):
             found.update(map(ord, html.unescape(re.sub(r"<[^>]+>", "", formula))))

@@ -15,7 +15,7 @@ DPI = 100
 BACK = "#10243f"
 FRONT = "#ffffff"
 QUIET = "#b9cbe3"
-LETTERS = 19  # in a line of the title
+LETTERS = 16  # in a line of the title
 
 
 def draw(title: str, number: str, book: str, path: Path) -> Path:
