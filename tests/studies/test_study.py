@@ -61,9 +61,10 @@ def test_a_study_is_named_as_its_results(name):
 def test_every_study_has_results_and_every_result_its_study():
     folders = (results_folder() / "studies", undertrained_folder() / "studies")
     found = {path.stem for folder in folders for path in folder.glob("*.json")}
-    assert found - {"benchmarks", "costs", "lighthouse"} == set(
+    of_benchmarks = {"benchmarks", "costs", "lighthouse"}
+    assert found - of_benchmarks == set(
         studies()
-    )  # those are of benchmarks/
+    )
 
 
 def test_a_study_is_started_by_its_name(monkeypatch):
