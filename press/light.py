@@ -203,9 +203,14 @@ def picture_size(path: Path) -> tuple[int, int] | None:
     if path.suffix != ".svg":
         with Image.open(path) as picture:
             return picture.size
-    head = path.read_text(encoding="utf8").partition(">\n")[0]
-    box = re.search(r'viewBox="\S+ \S+ ([\d.]+) ([\d.]+)"', head)
-    return (round(float(box[1])), round(float(box[2]))) if box else None
+    root = re.search(r"<svg\b[^>]*>", path.read_text(encoding="utf8"))
+    found = re.search(r'\bwidth="([\d.]+)(pt|)" height="([\d.]+)', root[0]) or re.search(
+        r'viewBox="\S+ \S+ ([\d.]+)()[ ]([\d.]+)"', root[0]
+    )
+    if found is None:
+        return None
+    scale = 4 / 3 if found[2] else 1  # a point is a third more than a pixel
+    return round(scale * float(found[1])), round(scale * float(found[3]))
 
 
 # ------------------------------------------------------------------------------------ the site

@@ -80,6 +80,10 @@ def test_the_size_of_a_picture(tmp_path):
     (tmp_path / "a.svg").write_text('<svg viewBox="0 0 40.4 9.6">\n</svg>', encoding="utf8")
     assert picture_size(tmp_path / "a.png") == (30, 20)
     assert picture_size(tmp_path / "a.svg") == (40, 10)
+    (tmp_path / "a.svg").write_text('<svg width="30pt" height="15pt" viewBox="0 0 1 1"/>', "utf8")
+    assert picture_size(tmp_path / "a.svg") == (40, 20)
+    (tmp_path / "a.svg").write_text("<svg/>", "utf8")
+    assert picture_size(tmp_path / "a.svg") is None
 
 
 def test_roles_are_mended():

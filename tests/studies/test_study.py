@@ -62,9 +62,7 @@ def test_every_study_has_results_and_every_result_its_study():
     folders = (results_folder() / "studies", undertrained_folder() / "studies")
     found = {path.stem for folder in folders for path in folder.glob("*.json")}
     of_benchmarks = {"benchmarks", "costs", "lighthouse"}
-    assert found - of_benchmarks == set(
-        studies()
-    )
+    assert found - of_benchmarks == set(studies())
 
 
 def test_a_study_is_started_by_its_name(monkeypatch):
