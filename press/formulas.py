@@ -104,7 +104,7 @@ def write_style(folder: Path, pages: Iterable[str]) -> None:
     style = re.sub(r"@font-face \{.*?\}", "", style, flags=re.DOTALL)
     used = names_in("".join(formula for page in pages for formula in FORMULA.findall(page)))
     (folder / "math.css").write_text(STYLE + prune(style, used), encoding="utf8", newline="\n")
-    write_font(FONT, signs(pages), folder / "math.woff", FEATURES)
+    write_font(FONT, signs(pages), folder / "math.woff", features=FEATURES)
 
 
 def write_font(source: Path, codes: Iterable[int], target: Path, features: list[str]) -> None:

@@ -20,8 +20,8 @@ from press.contents import ROOT
 pytestmark = pytest.mark.browser
 
 # What a page may load the first time, without its pictures. Bytes as a static host sends them:
-# text compressed. Without formulas and live blocks a page makes four requests: itself, style, script,
-# and the small picture of its tab.
+# text compressed. Without formulas and live blocks a page makes four requests: itself, style,
+# script, and the small picture of its tab.
 REQUESTS = 9
 SHARED = 135_000  # all but the page itself
 TEXT = 110_000  # the page
