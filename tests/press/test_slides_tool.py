@@ -248,10 +248,8 @@ def test_exercises_are_titles_and_solutions_nothing(deck):
         md("## Exercises\n\n" + text), code("print(42)", printed("42\n42")), md("## Next\n\n- b")
     )
     whole = "".join(shown(slide) + notes(slide) for slide in made.slides)
-    assert (
-        f'<li>Do <span class="math">{mathml("x")}</span></li>' in whole
-        and made.slides[-1].title == "Next"
-    )
+    assert f'<li>Do <span class="math">{mathml("x")}</span></li>' in whole
+    assert made.slides[-1].title == "Next"
     assert not re.search("Work|answer|42", whole)
 
 
