@@ -30,7 +30,7 @@ def draw(title: str, number: str, book: str, path: Path) -> Path:
     figure = Figure(figsize=INCHES, dpi=DPI, facecolor=BACK)
     FigureCanvasAgg(figure)
     lines = textwrap.wrap(title, LETTERS) or [""]
-    size = min(52, 200 / len(lines))
+    size = min(46, 180 / len(lines))
     figure.text(0.06, 0.86, f"Chapter {number}" if number else "", color=QUIET, fontsize=24)
     figure.text(
         0.06, 0.52, "\n".join(lines), color=FRONT, fontsize=size, va="center", weight="bold"
