@@ -5,7 +5,6 @@ and the solutions get a place of their own behind the list of all exercises.
 """
 
 import html
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -15,7 +14,6 @@ from bs4 import BeautifulSoup, Tag
 
 from press.contents import ROOT, listed
 
-UNUSED = re.compile("togglebutton|copybutton|fontawesome")
 SOLUTIONS_AFTER = "book/exercises"
 SHEET = """<!DOCTYPE html>
 <html lang="en" data-theme="light" data-mode="light">
@@ -161,17 +159,15 @@ def join(
 
 
 def head_of(soups: dict[str, BeautifulSoup], site: Path) -> list[str]:
-    """The styles of the pages, and what the first of them that has formulas says to MathJax."""
-    found = []
-    for link in next(iter(soups.values())).find_all("link", rel="stylesheet"):
-        path = urlsplit(link["href"]).path
-        if path.startswith("../_static/") and not UNUSED.search(path):
-            file = (site / path.removeprefix("../")).resolve()
-            found.append(f'<link rel="stylesheet" href="{file.as_uri()}">')
-    scripts = (script for soup in soups.values() for script in soup.find_all("script"))
-    settings = (script for script in scripts if "window.MathJax =" in (script.string or ""))
-    first = next(settings, None)
-    return [*found, str(first)] if first else found
+    """The styles of the pages: those of all, and those of some, as of formulas."""
+    links = [link for soup in soups.values() for link in soup.find_all("link", rel="stylesheet")]
+    paths = dict.fromkeys(urlsplit(link["href"]).path for link in links)
+    files = [
+        (site / path.removeprefix("../")).resolve()
+        for path in paths
+        if path.startswith("../_static/")
+    ]
+    return [f'<link rel="stylesheet" href="{file.as_uri()}">' for file in files]
 
 
 def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
@@ -179,8 +175,6 @@ def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
     soups = {page: read(site, page) for _, pages in listed(root) for page in pages}
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
     head = head_of(soups, site)
-    mathjax = site / "_static" / config["sphinx"]["config"]["mathjax_path"]
-    head.append(f'<script defer src="{mathjax.resolve().as_uri()}"></script>')
     body, entries = join(soups, listed(root), site)
     text = SHEET.format(
         title=html.escape(config["title"]),

@@ -44,9 +44,8 @@ PREPARE = """async () => {
   const broken = [];
   const decoded = (one) => one.decode().catch(() => broken.push(one.src));
   await Promise.all([...document.images].map(decoded));
-  await MathJax.startup.promise;
   await document.fonts.ready;
-  const unset = [...document.querySelectorAll(".math:not(:has(mjx-container)), mjx-merror")];
+  const unset = [...document.querySelectorAll(".math:not(:has(math)), math merror")];
   return [...broken, ...unset.map((one) => one.textContent.trim())];
 }"""
 NUMBER = """(numbers) => {

@@ -46,8 +46,9 @@ from pybtex.database import parse_file
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from press import live
+from press import formulas, live
 from press.contents import ROOT, chapter_numbers, chapters, lectures
+from press.formulas import mathml
 from press.numbers import without_marks
 
 SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
@@ -143,7 +144,7 @@ def render_role(
 def render_math(
     self: RendererHTML, tokens: list[Token], index: int, options: object, env: dict
 ) -> str:
-    return f"\\({escape(tokens[index].content)}\\)"
+    return f'<span class="math">{mathml(tokens[index].content)}</span>'
 
 
 EXTENSIONS = {"amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath", "tasklist"}
@@ -431,7 +432,8 @@ class Deck:
         height = sum(105 if re.search(r"frac|sum|prod|max", row) else 60 for row in rows)
         number = self.book.equations.get(label)
         mark = f'<span class="number">({number})</span>' if number else ""
-        self.show("equation", f"<div>\\[{escape(tex)}\\]</div>{mark}", height + 30, lines=len(rows))
+        shown = f"<div>{mathml(tex, display=True)}</div>{mark}"
+        self.show("equation", shown, height + 30, lines=len(rows))
 
     def figure(self, name: str, content: str) -> None:
         options = dict(re.findall(r"(?m)^:([\w-]+): *(.*)$", content))
@@ -681,12 +683,14 @@ def main() -> int:
     except ValueError as error:
         parser.error(str(error))
     static = options.into / "_static"
-    for folder in ("_vendor/mathjax", "_vendor/reveal", "_style"):
+    for folder in ("_vendor/reveal", "_style"):
         target = static / (folder.partition("/")[2] or ".")
         shutil.copytree(ROOT / "book" / folder, target, dirs_exist_ok=True)
     live.copy_files(
         static / live.FOLDER, {name for one in live.book_blocks() for name in one.models}
     )
+    pages = [path.read_text(encoding="utf8") for path in options.into.glob("*.html")]
+    formulas.write_style(static / formulas.FOLDER, pages)
     for deck in decks:
         size = (options.into / f"{deck.path.stem}.html").stat().st_size / 1000
         print(f"{deck.path.stem:24}{len(deck.slides):4} slides{deck.minutes:6g} min{size:7.0f} KB")

@@ -149,7 +149,6 @@ OPTIONS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 LOADED = """async () => {
-    await window.MathJax?.startup?.promise;
     await document.fonts.ready;
     return true;
 }"""
@@ -194,7 +193,7 @@ def browser():
 
 
 def go(page, address: str) -> None:
-    """Open an address; return when all has loaded, also math and fonts, and a moment later."""
+    """Open an address; return when all has loaded, also fonts, and a moment later."""
     page.context.set_default_timeout(60_000)
     page.goto(address)
     page.wait_for_function(LOADED, polling=100)

@@ -406,7 +406,7 @@ class Chooser {
     this.id = `live-${Math.random().toString(36).slice(2, 8)}`;
     this.field = make("textarea", {
       rows: 2, class: "live-field", id: this.id, lang: "de", spellcheck: "false",
-      autocomplete: "off", autocapitalize: "off", role: "combobox", "aria-expanded": "false",
+      autocomplete: "off", autocapitalize: "off", "aria-haspopup": "listbox",
       "aria-autocomplete": "list", "aria-controls": `${this.id}-list`, enterkeyhint: "go",
       "aria-describedby": `${this.id}-notes`,
     });
@@ -532,7 +532,6 @@ class Chooser {
 
   open(whether) {
     this.list.hidden = !whether;
-    this.field.setAttribute("aria-expanded", String(whether));
     if (!whether) this.field.removeAttribute("aria-activedescendant");
   }
 

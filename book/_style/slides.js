@@ -1,6 +1,5 @@
-// Starts a deck: first the formulas, then every slide is made to fit, then reveal.js takes over.
+// Starts a deck: first the fonts, then every slide is made to fit, then reveal.js takes over.
 // Speaker view: key S. To print: add ?print-pdf to the address.
-window.MathJax = { options: { enableMenu: false } };
 
 // How far what stands on the slide reaches beyond its frame, in pixels.
 function beyond(slide) {
@@ -9,9 +8,8 @@ function beyond(slide) {
   const right = box.right - parseFloat(style.paddingRight);
   const bottom = box.bottom - parseFloat(style.paddingBottom);
   const formulas = [...slide.querySelectorAll(".equation > div")].map((part) => {
-    const [formula] = part.getElementsByTagName("mjx-math");
-    if (!formula) return 0; // MathJax says why
-    return formula.getBoundingClientRect().right - part.getBoundingClientRect().right;
+    const wide = part.querySelector("math > *"); // the formula itself takes the whole width
+    return wide.getBoundingClientRect().right - part.getBoundingClientRect().right;
   });
   const boxes = [...slide.querySelectorAll(".item, .item pre > *, td, th, .back")]
     .filter((part) => !part.closest("aside"))
@@ -34,7 +32,7 @@ function fit(slide) {
 }
 
 async function startSlides() {
-  await MathJax.startup?.promise;
+  await Promise.allSettled([...document.fonts].map((font) => font.load()));
   await Promise.allSettled([...document.images].map((image) => image.decode()));
   const reveal = document.querySelector(".reveal");
   reveal.classList.add("fitting");

@@ -28,7 +28,7 @@ SEEN = """() => {
     const lines = [];
     for (let node; (node = walker.nextNode()); ) {
         const parent = node.parentElement;
-        if (!node.data.trim() || parent.closest("aside, mjx-container, svg")) continue;
+        if (!node.data.trim() || parent.closest("aside, math, svg")) continue;
         const range = document.createRange();
         range.selectNodeContents(node);
         const size = parseFloat(getComputedStyle(parent).fontSize);
@@ -45,10 +45,10 @@ SEEN = """() => {
     ]);
     return {
         lines, pictures,
-        all: boxes(".item, header, img, svg, td, mjx-math, .back, .signature"),
+        all: boxes(".item, header, img, svg, td, math > *, .back, .signature"),
         items: boxes(":scope > .item"),
         column: boxes(":scope > .item, :scope > header, :scope > .back, :scope > .signature"),
-        equations: boxes(".equation mjx-math, .equation .number"),
+        equations: boxes(".equation math > *, .equation .number"),
     };
 }"""
 
@@ -98,16 +98,16 @@ def test_math_and_references_are_rendered(deck):
     notebook = next(path for path in chapters() if path.stem == deck.name)
     displayed = len(re.findall(r"(?<!\\)\$\$", notebook.read_text(encoding="utf8"))) // 2
     assert (deck.locator(".equation").count() > 0) == (displayed > 0)
-    assert deck.locator("mjx-merror").count() == 0
+    assert deck.locator("merror").count() == 0
     bare = deck.evaluate(
         "[...document.querySelectorAll('.equation > div')].filter("
-        "part => !part.querySelector('mjx-container')).length"
+        "part => !part.querySelector('math')).length"
     )
     assert bare == 0
     text = deck.evaluate(
         """() => {
             const copy = document.querySelector(".slides").cloneNode(true);
-            copy.querySelectorAll("pre, code, mjx-container, svg").forEach(part => part.remove());
+            copy.querySelectorAll("pre, code, math, svg").forEach(part => part.remove());
             return copy.textContent;
         }"""
     )

@@ -1,0 +1,100 @@
+"""Formulas set at build time: every one of the book, their structure, and the font's signs."""
+
+import re
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+from fontTools.ttLib import TTFont
+
+from press import formulas
+from press.contents import ROOT, chapters
+from press.formulas import Unset, mathml
+
+MATH = re.compile(r"(?s)(\$\$)(.+?)\$\$|(?<![\\$`])\$(?!\s)([^$`]+?)(?<![\s\\])\$(?!\d)")
+# elements of MathML Core, which browsers draw, and menclose, whose line Firefox and Safari draw;
+# elsewhere the style does
+CORE = """math mrow mi mn mo mtext mspace mfrac msqrt msub msup msubsup munder mover munderover
+mtable mtr mtd mstyle mpadded menclose"""
+
+
+def written() -> list[tuple[str, bool]]:
+    """The book's formulas as LaTeX, each with whether it is displayed."""
+    texts = [path.read_text(encoding="utf8") for path in (ROOT / "book").glob("*.md")]
+    for path in chapters():
+        cells = nbformat.read(path, as_version=4).cells
+        texts += [cell.source for cell in cells if cell.cell_type == "markdown"]
+    found = []
+    for text in texts:
+        prose = re.sub(r"(?s)```.*?```|`[^`\n]*`", "", text)
+        found += [(match[2] or match[3], bool(match[1])) for match in MATH.finditer(prose)]
+    return found
+
+
+def shape(tex: str, *, display: bool = False) -> ElementTree.Element:
+    return ElementTree.fromstring(mathml(tex, display=display))
+
+
+def test_every_formula_of_the_book_is_set_in_elements_that_browsers_draw():
+    book = written()
+    assert len(book) > 300
+    for tex, display in book:
+        root = ElementTree.fromstring(mathml(tex, display=display))
+        assert {element.tag for element in root.iter()} <= set(CORE.split()), tex
+        assert (root.get("display") == "block") == display
+        assert "\\" not in "".join(root.itertext()), tex
+
+
+def test_the_structure_is_the_formula():
+    fraction = shape(r"\frac{a}{b+1}").find(".//mfrac")
+    assert ["".join(part.itertext()) for part in fraction] == ["a", "b+1"]
+    both = shape(r"v_a^\top").find(".//msubsup")
+    assert ["".join(part.itertext()) for part in both] == ["v", "a", "⊤"]
+    rows = shape(r"\begin{aligned} a &= b \\ c &= d \end{aligned}").findall(".//mtr")
+    assert [["".join(cell.itertext()) for cell in row] for row in rows] == [
+        ["a", "=b"],
+        ["c", "=d"],
+    ]
+
+
+def test_rows_without_an_environment_stand_one_below_the_other():
+    assert len(shape(r"a &= b \\ c &= d", display=True).findall(".//mtr")) == 2
+
+
+def test_an_environment_does_not_count_its_equations():
+    """Sphinx does, and two numbers would stand beside one equation."""
+    assert "tml-eqn" not in mathml(r"\begin{align} a &= b \end{align}", display=True)
+
+
+def test_a_space_stands_before_the_name_of_a_function():
+    def widths(tex: str) -> int:
+        return len(shape(tex).findall(".//mspace"))
+
+    assert widths(r"v^\top \tanh(x)") == widths(r"\tanh(x)") + 1
+    assert widths(r"(\tanh(x))") == widths(r"\tanh(x)")
+
+
+@pytest.mark.parametrize("tex", [r"\nosuchthing x", r"\frac{1", r"a^b^c"])
+def test_what_is_no_formula_is_told(tex):
+    with pytest.raises(Unset, match="cannot be set"):
+        mathml(tex)
+
+
+def test_the_font_has_the_signs_of_the_formulas_and_few_others(tmp_path):
+    page = "<p>Ж</p>" + mathml(r"\sqrt{h} + \alpha \cdot \mathbb{R}")
+    formulas.write_style(tmp_path, [page])
+    signs = TTFont(tmp_path / "math.woff").getBestCmap()
+    assert {ord("√"), ord("+"), 0x210E, 0x1D6FC, ord("ℝ")} <= set(signs)
+    assert ord("Ж") not in signs and len(signs) < 30
+    assert "MATH" in TTFont(tmp_path / "math.woff")
+    first = (tmp_path / "math.woff").read_bytes()
+    formulas.write_style(tmp_path, [page])
+    assert (tmp_path / "math.woff").read_bytes() == first
+
+
+def test_the_style_has_what_the_formulas_use(tmp_path):
+    page = mathml(r"\begin{aligned} a &= b \end{aligned}", display=True)
+    formulas.write_style(tmp_path, [page])
+    style = (tmp_path / "math.css").read_text(encoding="utf8")
+    assert ".tml-right" in style
+    assert "cancel" not in style

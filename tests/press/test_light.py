@@ -1,0 +1,115 @@
+"""Light pages in small: what of a style sheet stays, and what becomes of a page."""
+
+import re
+
+import pytest
+from PIL import Image
+
+from press.light import light, lighten, mended, picture_size, with_sizes
+from press.stylesheet import names_in, prune, words_in
+
+PAGE = """<html lang="en"><head>
+<meta name="viewport" content="a" /><meta name="viewport" content="b">
+<link href="_static/styles/theme.css?digest=1" rel="stylesheet" />
+<link href="_static/styles/bootstrap.css?digest=1" rel="stylesheet" />
+<link rel="preload" as="font" href="_static/x.woff2" />
+<link rel="stylesheet" type="text/css" href="_static/live/see.css" />
+<script src="_static/documentation_options.js?v=1"></script>
+<script>let toggleHintShow = 'Click to show';</script>
+<script src="_static/togglebutton.js?v=1"></script>
+<script type="module" src="_static/live/page.mjs"></script>
+<script>DOCUMENTATION_OPTIONS.pagename = 'book/one';</script>
+</head><body class="bd-article wide" id="top">
+<i class="fa-solid fa-list"></i><img src="a.png" alt="a"><img src="b.png" alt="b">
+<script>document.write(`<button>Search</button>`);</script>
+</body></html>
+"""
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [
+        (".a{x:1} .b{x:2}", ".a{x:1}"),
+        (".a, .b, p{x:1}", ".a,p{x:1}"),
+        (".a .b{x:1} .a > p{x:2}", ".a > p{x:2}"),
+        ("#top{x:1} #no{x:2}", "#top{x:1}"),
+        ("@media print{.b{x:1}} @media print{.a{x:1}}", "@media print{.a{x:1}}"),
+        ("p:not(.b){x:1}", "p:not(.b){x:1}"),
+        (":is(.b, p){x:1}", ":is(.b, p){x:1}"),
+        ("a[class*=b]{x:1} .a:hover::before{x:2}", "a[class*=b]{x:1}\n.a:hover::before{x:2}"),
+        ("/* c */ p{/* d */x:1}", "p{x:1}"),
+        ("@keyframes turn{to{x:1}}", "@keyframes turn{to{x:1}}"),
+        ("p{--v:1px;margin:calc(1px + 2px)}", "p{--v:1px;margin:calc(1px + 2px)}"),
+        ('p::after{content:"a, .b"}', 'p::after{content:"a, .b"}'),
+        ("p{margin:0\n  auto}", "p{margin:0 auto}"),
+    ],
+)
+def test_rules_that_no_page_can_use_are_left_out(style, expected):
+    assert prune(style, {"a", "top"}).strip() == expected
+
+
+def test_a_class_that_a_script_sets_is_used():
+    assert "toggle-hidden" in words_in('one.classList.add("toggle-hidden")')
+    assert names_in('<p class="a b" id="c">') == {"a", "b", "c"}
+
+
+def test_a_page_loads_one_sheet_and_one_script():
+    page = light(PAGE, "11", "22", size=lambda address: (3, 4))
+    sheets = re.findall(r'<link rel="stylesheet"[^>]*href="([^"]*)"', page)
+    assert sheets == ["_static/site.css?v=11", "_static/live/see.css"]
+    scripts = re.findall(r'<script\b[^>]*src="[^"]*"[^>]*>', page)
+    assert scripts == [
+        '<script defer src="_static/site.js?v=22">',
+        '<script type="module" src="_static/live/page.mjs">',
+    ]
+    assert page.count('name="viewport"') == 1 and "preload" not in page
+    assert 'data-pagename="book/one"' in page
+    assert "<button>Search</button>" in page and "document.write" not in page
+
+
+def test_pictures_get_their_size_and_the_second_waits():
+    page = with_sizes(PAGE, lambda address: {"a.png": (3, 4), "b.png": (5, 6)}[address])
+    one, two = re.findall("<img[^>]*>", page)
+    assert 'width="3" height="4"' in one and "lazy" not in one
+    assert 'width="5" height="6"' in two and 'loading="lazy"' in two
+    assert with_sizes(page, lambda address: (9, 9)) == page  # a second time nothing changes
+
+
+def test_the_size_of_a_picture(tmp_path):
+    Image.new("RGB", (30, 20)).save(tmp_path / "a.png")
+    (tmp_path / "a.svg").write_text('<svg viewBox="0 0 40.4 9.6">\n</svg>', encoding="utf8")
+    assert picture_size(tmp_path / "a.png") == (30, 20)
+    assert picture_size(tmp_path / "a.svg") == (40, 10)
+    (tmp_path / "a.svg").write_text('<svg width="30pt" height="15pt" viewBox="0 0 1 1"/>', "utf8")
+    assert picture_size(tmp_path / "a.svg") == (40, 20)
+    (tmp_path / "a.svg").write_text("<svg/>", "utf8")
+    assert picture_size(tmp_path / "a.svg") is None
+
+
+def test_roles_are_mended():
+    page = '<div role="list"><div class="citation" id="a" role="doc-biblioentry">'
+    assert mended(page) == '<div role="list"><div role="listitem" class="citation" id="a">'
+
+
+def test_a_site_is_made_light_once(tmp_path):
+    static = tmp_path / "_static"
+    for name, text in {
+        "styles/theme.css": '@import "../basic.css";',
+        "basic.css": ".wide{x:1}\n.narrow{x:2}",
+        "styles/bootstrap.css": ".toggled{x:3}\n.modal{x:4}",
+        "documentation_options.js": "const DOCUMENTATION_OPTIONS = {};",
+        "togglebutton.js": 'add("toggled")',
+    }.items():
+        (static / name).parent.mkdir(parents=True, exist_ok=True)
+        (static / name).write_text(text, encoding="utf8")
+    page = tmp_path / "one.html"
+    page.write_text(PAGE, encoding="utf8")
+    lighten(tmp_path)
+    style = (static / "site.css").read_text(encoding="utf8")
+    assert style.split() == [".wide{x:1}", ".toggled{x:3}"]
+    script = (static / "site.js").read_text(encoding="utf8")
+    places = [script.index(part) for part in ("let toggle", "const DOC", ".pagename", "add(")]
+    assert places == sorted(places)
+    once = page.read_text(encoding="utf8")
+    lighten(tmp_path)
+    assert page.read_text(encoding="utf8") == once
