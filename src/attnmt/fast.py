@@ -34,7 +34,9 @@ class OutputLayer(nn.Linear):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """``W x + b`` of (..., n): (..., V)."""
+        """``W x + b`` of (..., n): (..., V). In mixed precision it is the plain product."""
+        if torch.is_autocast_enabled(x.device.type):
+            return super().forward(x).float()  # the loss is computed in full precision
         rows = _Aligned.apply(x.reshape(-1, x.size(-1)), self.weight, self.bias)
         return rows.view(*x.shape[:-1], len(self.bias))
 
