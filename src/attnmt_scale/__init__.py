@@ -10,6 +10,7 @@ Accelerate and datasets. The modules are
 - :mod:`attnmt_scale.shards`: the files of a corpus, line by line
 """
 
+import os
 from pathlib import Path
 
 RECIPES = Path(__file__).with_name("recipes")
@@ -20,3 +21,13 @@ def recipe_file(name: str) -> Path | None:
     """The configuration file of a paper at its own size, or None if there is none of that name."""
     path = RECIPES / f"{name}.yaml"
     return path if path.is_file() else None
+
+
+def processes() -> int:
+    """How many processes a launcher (torchrun, accelerate launch) has started for this command."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_first() -> bool:
+    """Whether this is the process that prints and writes files."""
+    return os.environ.get("RANK", "0") == "0"

@@ -7,7 +7,6 @@ moves gradients between them (``DistributedDataParallel``), and casts to bfloat1
 """
 
 import math
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -27,20 +26,11 @@ from attnmt.files import remove_leftovers
 from attnmt.metrics import bleu, texts
 from attnmt.model import Translator
 from attnmt.training import History, Recipe, Training
+from attnmt_scale import processes
 from attnmt_scale.evaluation import perplexity_by, translated_by
 
 PRECISIONS = ("no", "bf16")
 LOST = ("connection", "peer", "gloo", "nccl", "socket", "timed out", "timeout")
-
-
-def processes() -> int:
-    """How many processes a launcher (torchrun, accelerate launch) has started for this command."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def is_first() -> bool:
-    """Whether this is the process that prints and writes files."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 def rows_of(batch: Batch, first: int, step: int) -> Batch | None:
@@ -282,3 +272,9 @@ GO_ON = "The last checkpoint is whole: start all processes again with --resume."
 
 def _told_to_end(*_: Any) -> None:
     raise ConnectionError(f"told to end, since another process has, or by the system. {GO_ON}")
+
+
+def leave() -> None:
+    """Take leave of the other processes, when all is done."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()

@@ -11,13 +11,13 @@ import json
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, IterableDataset, Value, load_dataset
+from datasets import IterableDataset, load_dataset
 from datasets.distributed import split_dataset_by_node
 
 from attnmt.batches import Batch, make_batch
@@ -30,7 +30,6 @@ from attnmt_scale.survey import Survey, Words, kept_in, look_over, verdict
 from attnmt_text import DataUnavailable, data_folder
 
 TOKENISERS = ("moses", "spaces")
-COLUMNS = Features({"source": Value("string"), "target": Value("string")})
 HUB = "hub:"
 
 
@@ -69,7 +68,7 @@ class Reading:
             deal = {"first": 0, "step": 1}
             shards = shards[number :: self.lanes]
         how = {"shards": shards, "languages": self.languages, **deal}
-        return IterableDataset.from_generator(read_all, features=COLUMNS, gen_kwargs=how)
+        return IterableDataset.from_generator(read_all, gen_kwargs=how)
 
     def texts(self, lane: IterableDataset) -> Iterator[Text]:
         """Raw pairs of a data set."""
@@ -87,13 +86,11 @@ class Reading:
         )
 
     def pairs(self, texts: Iterator[Text]) -> Iterator[Pair]:
-        """The pairs that are kept. Their raw text is written as a model would write it."""
+        """The pairs that are kept."""
         for raw in texts:
             words = self.words(raw)
             if verdict(words, self.max_length) == "kept":
-                if self.tokeniser == "spaces":
-                    raw = tuple(map(detokenise, words, self.languages))
-                yield Pair(*map(tuple, words), *(" ".join(text.split()) for text in raw))
+                yield Pair(tuple(words[0]), tuple(words[1]), *raw)
 
 
 def from_hub(place: str) -> IterableDataset:
@@ -110,6 +107,17 @@ def from_hub(place: str) -> IterableDataset:
             f"{place} could not be opened ({type(error).__name__}: {error}). Is there a network, "
             "and a data set of that name, configuration and split?"
         ) from error
+
+
+def mixed(texts: Iterator[Text], buffer: int, draw: random.Random) -> Iterator[Text]:
+    """Texts in another order: each time, one is drawn from a buffer of those that come next."""
+    waiting = list(islice(texts, buffer))
+    for text in texts:
+        place = draw.randrange(buffer)
+        yield waiting[place]
+        waiting[place] = text
+    draw.shuffle(waiting)
+    yield from waiting
 
 
 @dataclass(frozen=True)
@@ -139,10 +147,8 @@ class Stream:
 
     def shuffled(self, number: int, seed: int, done: int) -> Iterator[Text]:
         """A lane's raw pairs in an order that follows the seed, without the first ``done``."""
-        lane = self.reading.lane(number)
-        if self.buffer > 1:
-            lane = lane.shuffle(seed=seed % 2**32, buffer_size=self.buffer)
-        return self.reading.texts(lane.skip(done) if done else lane)
+        texts = self.reading.texts(self.reading.lane(number))
+        return islice(mixed(texts, self.buffer, random.Random(seed)), done, None)
 
     def batches(
         self,
@@ -262,7 +268,7 @@ def stream(
         tokeniser: ``"moses"``, or ``"spaces"`` for text that is already cut into words or pieces.
         lanes: how many lanes ``train`` is dealt to: at least as many as processes, and a divisor
             of the recipe's ``pool`` times ``batch_size``.
-        buffer: raw pairs of a lane among which the next one is drawn; 1 does not shuffle. The
+        buffer: raw pairs of a lane among which the next one is drawn; 1 keeps their order. The
             order of the files is kept beyond that: shuffle them once if they are sorted.
         survey: the file that keeps what the pass finds; by itself one in
             ``attnmt_text.data_folder()``.
@@ -279,7 +285,7 @@ def stream(
     how = {"languages": languages, "lower": lower, "tokeniser": tokeniser}
     reading = Reading(train, **how, max_length=max_length, lanes=lanes)
     held_out = [
-        list(whole_part(Reading(part, **how, max_length=10**9, lanes=1))) if part else []
+        whole_part(Reading(part, **how, max_length=10**9, lanes=1)) if part else []
         for part in (valid, test)
     ]
     make = partial(survey_of, reading, vocabulary_size)
@@ -298,9 +304,20 @@ def stream(
     )
 
 
-def whole_part(reading: Reading) -> Iterator[Pair]:
-    """All pairs of a part that is held in memory."""
-    return reading.pairs(reading.texts(reading.lane(0)))
+def whole_part(reading: Reading) -> list[Pair]:
+    """All pairs of a part that is held in memory, their raw text as a model would write it."""
+    pairs = reading.pairs(reading.texts(reading.lane(0)))
+    if reading.tokeniser == "moses":
+        return list(pairs)
+    source, target = reading.languages
+    return [
+        replace(
+            pair,
+            source_text=detokenise(pair.source, source),
+            target_text=detokenise(pair.target, target),
+        )
+        for pair in pairs
+    ]
 
 
 def survey_of(reading: Reading, vocabulary_size: int) -> Survey:

@@ -70,7 +70,7 @@ Words = tuple[Sequence[str], Sequence[str]]
 
 
 def look_over(
-    lanes: Sequence[Iterable[tuple[str, str]]],
+    lanes: Iterable[Iterable[tuple[str, str]]],
     words_of: Callable[[tuple[str, str]], Words],
     vocabulary_size: int,
     max_length: int,
