@@ -31,7 +31,7 @@ from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, Recipe, best_device, fit
 from attnmt_book import runs
 from attnmt_book.corpora import CORPORA
-from attnmt_scale import INSTALL, is_first, processes, recipe_file
+from attnmt_scale import INSTALL, is_first, process_count, recipe_file
 
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
@@ -117,7 +117,7 @@ def train(
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
     kept = Path(f"{out}.checkpoint")
     learn = fit
-    if processes() > 1 or corpus["name"] == "stream" or (precision, accumulate) != ("no", 1):
+    if process_count() > 1 or corpus["name"] == "stream" or (precision, accumulate) != ("no", 1):
         learn = partial(scale("processes").fit, precision=precision, accumulate=accumulate)
     history = learn(
         network,
@@ -154,7 +154,7 @@ def evaluate(model: str, corpus: Settings = GRAMMAR, part: str = "test", beam: i
     network = Translator.load(model)
     check_languages(model, network, measured_on)
     pairs = getattr(measured_on, part)
-    found, loss = (shared_answers if processes() > 1 else answers)(network, pairs, beam)
+    found, loss = (shared_answers if process_count() > 1 else answers)(network, pairs, beam)
     if not is_first():
         return
     scored = bleu(texts(network, found), [pair.target_text for pair in pairs], lowercase=True)
@@ -308,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser_class=Parser,
         )
         sys.stdout.flush()
-        if processes() > 1:
+        if process_count() > 1:
             scale("processes").leave()
     except KeyboardInterrupt:
         print("attnmt: stopped. --resume goes on with a training.", file=sys.stderr)

@@ -23,7 +23,7 @@ def recipe_file(name: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def processes() -> int:
+def process_count() -> int:
     """How many processes a launcher (torchrun, accelerate launch) has started for this command."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 

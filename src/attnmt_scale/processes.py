@@ -26,7 +26,7 @@ from attnmt.files import remove_leftovers
 from attnmt.metrics import bleu, texts
 from attnmt.model import Translator
 from attnmt.training import History, Recipe, Training
-from attnmt_scale import processes
+from attnmt_scale import process_count
 from attnmt_scale.evaluation import perplexity_by, translated_by
 
 PRECISIONS = ("no", "bf16")
@@ -252,18 +252,18 @@ def peers_watched() -> Iterator[None]:
         ConnectionError: see there; the message says how to go on.
     """
     before = signal.getsignal(signal.SIGTERM)
-    if processes() > 1:
+    if process_count() > 1:
         signal.signal(signal.SIGTERM, _told_to_end)
     try:
         yield
     except RuntimeError as error:
         said = str(error)
-        if processes() == 1 or not any(word in said.lower() for word in LOST):
+        if process_count() == 1 or not any(word in said.lower() for word in LOST):
             raise
         why = said.strip().splitlines()[0]
         raise ConnectionError(f"another process has ended ({why}). {GO_ON}") from error
     finally:
-        if processes() > 1:
+        if process_count() > 1:
             signal.signal(signal.SIGTERM, before)
 
 
