@@ -69,7 +69,10 @@ def made_up(number: int, seed: int) -> Iterator[tuple[str, str]]:
 def in_memory(train: int) -> Corpus:
     """A corpus of these."""
     parts = [
-        [Pair(tuple(s.split()), tuple(t.split()), s, t) for s, t in made_up(number, seed)]
+        [
+            Pair(tuple(s.split()), tuple(t.split()), source_text=s, target_text=t)
+            for s, t in made_up(number, seed)
+        ]
         for seed, number in enumerate((train, 40, 40))
     ]
     return Corpus("made-up", "de", "en", *parts, vocabulary_size=20)
@@ -217,7 +220,7 @@ def same(folder: Path, recipes: dict[str, Recipe] = RECIPES, updates: int = UPDA
 def speed(folder: Path, repeats: int = 3) -> list[dict]:
     """One process and two in turns, of a model large enough to keep a processor busy."""
     recipe = Recipe(batch_size=64, epochs=1)
-    job = {"train": 64 * 25, "model": {"model": "rnnsearch", "hidden": 256}, "recipe": recipe}
+    job = {"train": 64 * 10, "model": {"model": "rnnsearch", "hidden": 256}, "recipe": recipe}
     rows = []
     for _ in range(repeats):
         for size in (1, 2):

@@ -482,7 +482,7 @@ def fit(
         measure_bleu: after each epoch, also translate ``valid``, greedily, and measure BLEU.
         curve: updates between two points of ``history.curve``; None for no curve. It changes
             nothing of the training.
-        engine: makes the :class:`Training`; ``attnmt_scale`` has one for several processes.
+        engine: makes the ``Training``; ``attnmt_scale`` has one for several processes.
 
     Raises:
         ValueError: the model was made for other vocabularies; ``train`` or ``valid`` is empty; the
@@ -495,14 +495,11 @@ def fit(
     """
     path = None if checkpoint is None else Path(checkpoint)
     _check_fit(model, corpus, path, every=every, resume=resume, curve=curve)
-    recipe = recipe or Recipe()
     device = torch.device(device or best_device())
-    training = engine(model.to(device).train(), corpus, recipe, seed=seed, path=path)
+    training = engine(model.to(device).train(), corpus, recipe or Recipe(), seed=seed, path=path)
     try:
-        with (
-            first_interrupt_noted() as asked,
-            torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
-        ):
+        gpus = [device] if device.type == "cuda" else []
+        with first_interrupt_noted() as asked, torch.random.fork_rng(devices=gpus):
             torch.manual_seed(seed)
             training.begin()
             for _ in training.run(progress, measure_bleu):

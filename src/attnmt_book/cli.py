@@ -119,17 +119,8 @@ def train(
     learn = fit
     if process_count() > 1 or corpus["name"] == "stream" or (precision, accumulate) != ("no", 1):
         learn = partial(scale("processes").fit, precision=precision, accumulate=accumulate)
-    history = learn(
-        network,
-        with_data,
-        how,
-        seed=seed,
-        device=device,
-        checkpoint=kept,
-        every=every,
-        resume=resume,
-        measure_bleu=measure_bleu,
-    )
+    more = {"checkpoint": kept, "every": every, "resume": resume, "measure_bleu": measure_bleu}
+    history = learn(network, with_data, how, seed=seed, device=device, **more)
     if not is_first():
         return
     network.save(out)
@@ -320,3 +311,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"attnmt: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+if __name__ == "__main__":  # for launchers: torchrun -m attnmt_book.cli
+    sys.exit(main())

@@ -81,7 +81,9 @@ class Shared(Training):
         self.processes = accelerator.num_processes
         self.facts["precision"] = accelerator.mixed_precision
         self.losses = accelerator.prepare(Losses(self.model))
-        nobody = make_batch([Pair(("",), ("",), "", "")], *self.vocabularies)
+        nobody = make_batch(
+            [Pair(("",), ("",), source_text="", target_text="")], *self.vocabularies
+        )
         self.nobody = nobody.to(self.model.device)  # for a process that has no pair in a step
 
     def total(self, *numbers: float) -> list[float]:
