@@ -25,7 +25,7 @@ WORDS = (
     25  # a sentence of WMT'14, both sides: 116M and 110M words in 4.5M pairs (Luong et al. 2015)
 )
 MEASURED = 4  # pairs of the update that is measured
-LATENCY = 10e-6  # seconds that Python and PyTorch take to start an operation: an assumption
+LATENCY = 10e-6  # seconds to start an operation, of those that the profiler counts: an assumption
 BANDWIDTH = 100e9  # bytes a second between the GPUs of one machine: an assumption
 PAPERS = {  # what they tell of their training, and the peak of their GPU in float32, by its maker
     "bahdanau": {"pairs": 6.67e5 * 80, "hours": 252, "peak": 5.2e12, "batch": 80},
@@ -52,7 +52,8 @@ def model_of(paper: str) -> Translator:
 def work_of(model: Translator) -> float:
     """Operations of an update for a pair of ``WORDS`` words: 6 for each weight that a word meets.
 
-    A product of a weight counts two, and its gradients twice as many. Embeddings are looked up.
+    A product of a weight counts two, and its gradients twice as many. Embeddings are looked up, and
+    both sentences are taken to be ``WORDS`` words long.
     The additive score and the weighted sum, which grow with the square of the length, are left out:
     at this length they are some percent.
     """
@@ -134,6 +135,19 @@ def main() -> None:
         save_store(STORE, store)
 
 
-def said() -> dict[str, str]:
+def said(store: dict[str, Any]) -> dict[str, str]:
     """The numbers of the page *At the papers' size*, as they are written there."""
-    return {}
+    found = {"latency": f"{store['assumed']['latency'] * 1e6:.0f}"}
+    found["bandwidth"] = f"{store['assumed']['bandwidth'] / 1e9:.0f}"
+    for paper in PAPERS:
+        row = store[paper]
+        found[f"{paper}-work"] = f"{row['work'] / 1e9:.1f}"
+        found[f"{paper}-share"] = f"{row['share']:.0%}"
+        found[f"{paper}-rate"] = f"{row['core']['rate'] / 1e9:.0f}"
+        found[f"{paper}-years"] = f"{row['years on a core']:.1f}"
+        found[f"{paper}-started"] = f"{row['core']['started']:,}"
+        for name, each in row["hours"].items():
+            for gpus, needed in zip(COUNTS, each, strict=True):
+                found[f"{paper}-{name.split(',')[0]}-{gpus}"] = f"{needed:.0f}"
+                found[f"{paper}-{name.split(',')[0]}-{gpus}-cost"] = f"{needed * gpus:.0f}"
+    return found
