@@ -26,7 +26,7 @@ def settings(name):
 
 
 def test_both_papers_have_a_file():
-    assert NAMES == sorted(TRAINED)
+    assert sorted(TRAINED) == NAMES
     assert recipe_file("no-such-recipe") is None
 
 
