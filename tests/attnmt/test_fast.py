@@ -56,3 +56,14 @@ def test_the_logits_are_used_up_and_no_second_gradient_is_given():
     loss.backward(retain_graph=True)
     with pytest.raises(RuntimeError, match="compute the losses again for each gradient"):
         loss.backward()
+
+
+def test_in_mixed_precision_the_loss_is_computed_in_full():
+    torch.manual_seed(1)
+    layer = OutputLayer(6, 21)
+    x = torch.randn(4, 6)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = layer(x)
+    assert logits.dtype == torch.float32
+    torch.testing.assert_close(logits, layer(x), rtol=0.02, atol=0.02)
+    assert not torch.equal(logits, layer(x))  # the product was not
