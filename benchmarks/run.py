@@ -29,7 +29,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attnmt import multi30k
 from attnmt.batches import batches, pad
-from attnmt.fast import product
+from attnmt_fast import product
 from attnmt.files import write_aside
 from attnmt.vocab import Vocabulary
 from benchmarks import peers, search

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -80,7 +80,7 @@ class Recipe:
     def learning_rate_of(self, epoch: int, done: float = 0.0) -> float:
         """The learning rate in an epoch, counted from 1, of which a share is done."""
         halvings = 0 if self.halve_after is None else max(0, epoch - self.halve_after)
-        left = 1 - (epoch - 1 + done) / self.epochs if self.fall else 1.0
+        left = max(0.0, 1 - (epoch - 1 + done) / self.epochs) if self.fall else 1.0
         return left * self.learning_rate / 2**halvings
 
 
@@ -310,28 +310,44 @@ class Training:
     @without_denormals()
     def step(self, batch: Batch) -> dict[str, float]:
         """Learn from one batch; returns what it adds to the sums."""
-        losses = self.model.token_losses(batch.to(self.model.device))
-        loss = losses.mean() if self.recipe.per == "token" else losses.sum() / len(batch.target_in)
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        total, tokens = self.gradient(batch)
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip))
-        total = float(losses.detach().sum())
-        tokens = len(losses)
         if not (math.isfinite(norm) and total < MOST * tokens):
             seen = f"a loss of {total / tokens:g} a token, a gradient of norm {norm:g}"
             raise self.diverged(seen)
         self.optimiser.step()
         return {"batches": 1, "tokens": tokens, "loss": total, "gradient_norm": norm}
 
+    def gradient(self, batch: Batch) -> tuple[float, int]:
+        """Compute the gradient; returns the loss, summed over the batch's tokens, and these."""
+        losses = self.model.token_losses(batch.to(self.model.device))
+        loss = losses.mean() if self.recipe.per == "token" else losses.sum() / len(batch.target_in)
+        loss.backward()
+        return float(losses.detach().sum()), len(losses)
+
+    def remaining(self) -> Iterator[Batch]:
+        """The batches that are left of the epoch."""
+        order = self.seed + self.epoch * 1_000_003  # another in each epoch and for each seed
+        how = {"pool": self.recipe.pool, "seed": order}
+        size = self.recipe.batch_size
+        shuffled = batches(self.corpus.train, *self.vocabularies, size, **how)
+        return islice(shuffled, self.sums["batches"], None)
+
+    def tokens(self) -> int:
+        """Target tokens of an epoch, ``</s>`` included."""
+        return sum(len(pair.target) + 1 for pair in self.corpus.train)
+
+    def agreed(self, stop: bool) -> bool:
+        """Whether to stop: several processes must do so after the same step."""
+        return stop
+
     def steps(self) -> Iterator[int]:
         """Learn from the rest of the epoch; yields the number of tokens after each step."""
-        size = self.recipe.batch_size
-        pool = self.recipe.pool
-        order = self.seed + self.epoch * 1_000_003  # another in each epoch and for each seed
-        shuffled = batches(self.corpus.train, *self.vocabularies, size, pool=pool, seed=order)
+        remaining = self.remaining()
         clock = time.perf_counter()
         cpu = time.process_time()
-        for batch in islice(shuffled, self.sums["batches"], None):
+        for batch in remaining:
             for group in self.optimiser.param_groups:
                 group["lr"] = self.learning_rate
             new = self.step(batch)
@@ -344,7 +360,7 @@ class Training:
 
     def run(self, progress: bool, measure_bleu: bool) -> Iterator[None]:
         """Learn all that is left, behind a progress bar; yields after each step."""
-        tokens = sum(len(pair.target) + 1 for pair in self.corpus.train)  # </s> included
+        tokens = self.tokens()
         done = (self.epoch - 1) * tokens + self.sums["tokens"]
         with tqdm(
             total=self.recipe.epochs * tokens,
@@ -451,6 +467,7 @@ def fit(
     resume: bool = False,
     measure_bleu: bool = False,
     curve: int | None = None,
+    engine: Callable[..., Training] = Training,
 ) -> History:
     """Train a model on ``corpus.train``, and measure ``corpus.valid`` after each epoch.
 
@@ -477,6 +494,7 @@ def fit(
         measure_bleu: after each epoch, also translate ``valid``, greedily, and measure BLEU.
         curve: updates between two points of ``history.curve``; None for no curve. It changes
             nothing of the training.
+        engine: makes the ``Training``; ``attnmt_scale`` has one for several processes.
 
     Raises:
         ValueError: the model was made for other vocabularies; ``train`` or ``valid`` is empty; the
@@ -489,22 +507,20 @@ def fit(
     """
     path = None if checkpoint is None else Path(checkpoint)
     _check_fit(model, corpus, path, every=every, resume=resume, curve=curve)
-    recipe = recipe or Recipe()
     device = torch.device(device or best_device())
-    training = Training(model.to(device).train(), corpus, recipe, seed=seed, path=path)
+    training = engine(model.to(device).train(), corpus, recipe or Recipe(), seed=seed, path=path)
     try:
-        with (
-            first_interrupt_noted() as asked,
-            torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
-        ):
+        gpus = [device] if device.type == "cuda" else []
+        with first_interrupt_noted() as asked, torch.random.fork_rng(devices=gpus):
             torch.manual_seed(seed)
             training.begin()
             for _ in training.run(progress, measure_bleu):
                 if curve and training.updates % curve == 0:
                     training.mark()
-                if training.sums["batches"] % every == 0 or asked.is_set():
+                stop = training.agreed(asked.is_set())
+                if training.sums["batches"] % every == 0 or stop:
                     training.save()
-                if asked.is_set():
+                if stop:
                     raise KeyboardInterrupt
             if training.best:
                 model.load_state_dict(training.best)

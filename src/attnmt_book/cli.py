@@ -2,6 +2,10 @@
 
 Exit codes: 0 all went well; 1 an error, told in one line; 2 a command that makes no sense; 130
 stopped by Ctrl-C. ``attnmt COMMAND --help`` lists the options of a command.
+
+Under ``torchrun`` or ``accelerate launch``, ``train`` and ``evaluate`` are shared by all processes.
+That, corpora that are streamed and mixed precision are in :mod:`attnmt_scale`, which is imported
+only when asked for: its libraries are an extra.
 """
 
 import os
@@ -9,7 +13,9 @@ import sys
 from argparse import Action
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from inspect import signature
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +25,13 @@ from jsonargparse import ActionYesNo, ArgumentParser, auto_cli
 from attnmt import DataUnavailable
 from attnmt import corpus as corpora
 from attnmt.checks import one_of
-from attnmt.decoding import beam_search, force_align
+from attnmt.decoding import Translation, beam_search, force_align
 from attnmt.metrics import alignment_error_rate, bleu, perplexity, texts
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, Recipe, best_device, fit
 from attnmt_book import runs
 from attnmt_book.corpora import CORPORA
+from attnmt_scale import INSTALL, is_first, process_count, recipe_file
 
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
@@ -48,6 +55,28 @@ def make(
         raise ValueError(f"{what} {name}: {said} It has: {known}") from error
 
 
+def scale(module: str) -> Any:
+    """A module of attnmt_scale.
+
+    Raises:
+        ValueError: a library that it needs is not installed.
+    """
+    try:
+        return import_module(f"attnmt_scale.{module}")
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"several processes, mixed precision and streams need the library {error.name}, which "
+            f"is not installed: {INSTALL}"
+        ) from error
+
+
+def corpus_of(settings: Settings) -> corpora.Corpus:
+    """The corpus that the settings name; a stream needs the extra."""
+    one_of((*CORPORA, "stream"), **{"corpus.name": settings.get("name")})
+    streamed = settings["name"] == "stream"
+    return make("corpus", {"stream": scale("streams").stream} if streamed else CORPORA, settings)
+
+
 def train(
     out: str,
     model: Settings = {"name": "rnnsearch"},  # noqa: B006  (jsonargparse copies defaults)
@@ -58,6 +87,8 @@ def train(
     every: int = 100,
     measure_bleu: bool = False,
     device: str | None = None,
+    precision: str = "no",
+    accumulate: int = 1,
 ) -> None:
     """Train a model and save it.
 
@@ -67,8 +98,8 @@ def train(
         out: The file to save the model in. It must not exist yet.
         model: rnnencdec, sutskever, rnnsearch or luong, and its arguments: --model.name luong
             --model.score general --model.dropout 0.2
-        corpus: grammar, multi30k or files, and its arguments: --corpus.name files --corpus.source
-            FILE --corpus.target FILE
+        corpus: grammar, multi30k, files or stream, and its arguments: --corpus.name files
+            --corpus.source FILE --corpus.target FILE
         recipe: laptop, bahdanau, luong or luong-dropout, and what is to be changed of it:
             --recipe.epochs 3
         seed: Of the first weights, the order of batches and dropout.
@@ -76,24 +107,22 @@ def train(
         every: Steps between checkpoints.
         measure_bleu: Also measure BLEU after each epoch.
         device: cpu or cuda; by itself a GPU if there is one.
+        precision: no, or bf16 for mixed precision.
+        accumulate: Parts that each process cuts its share of a batch into, to save memory.
     """
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
-    with_data = make("corpus", CORPORA, corpus)
+    with_data = corpus_of(corpus)
     how = make("recipe", CHANGED, recipe)
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
     kept = Path(f"{out}.checkpoint")
-    history = fit(
-        network,
-        with_data,
-        how,
-        seed=seed,
-        device=device,
-        checkpoint=kept,
-        every=every,
-        resume=resume,
-        measure_bleu=measure_bleu,
-    )
+    learn = fit
+    if process_count() > 1 or corpus["name"] == "stream" or (precision, accumulate) != ("no", 1):
+        learn = partial(scale("processes").fit, precision=precision, accumulate=accumulate)
+    more = {"checkpoint": kept, "every": every, "resume": resume, "measure_bleu": measure_bleu}
+    history = learn(network, with_data, how, seed=seed, device=device, **more)
+    if not is_first():
+        return
     network.save(out)
     kept.unlink()
     for epoch in history.epochs:
@@ -111,17 +140,40 @@ def evaluate(model: str, corpus: Settings = GRAMMAR, part: str = "test", beam: i
         part: Of the corpus: valid, test; of the grammar's also long and names.
         beam: Hypotheses to search with; 1 is greedy.
     """
-    network = Translator.load(model).to(best_device())
     one_of(PARTS, part=part)
-    measured_on = make("corpus", CORPORA, corpus)
+    measured_on = corpus_of(corpus)
+    network = Translator.load(model)
     check_languages(model, network, measured_on)
     pairs = getattr(measured_on, part)
-    found = beam_search(network, [pair.source for pair in pairs], beam)
+    found, loss = (shared_answers if process_count() > 1 else answers)(network, pairs, beam)
+    if not is_first():
+        return
     scored = bleu(texts(network, found), [pair.target_text for pair in pairs], lowercase=True)
     print(f"BLEU {scored.score:.2f} [{scored.signature}]")
-    print(f"perplexity {perplexity(network, pairs):.3f}")
+    print(f"perplexity {loss:.3f}")
     if network.attends and pairs[0].sure is not None:
         print(f"AER {alignment_error_rate(force_align(network, pairs), pairs):.3f}")
+
+
+def answers(
+    network: Translator, pairs: Sequence[corpora.Pair], beam: int
+) -> tuple[list[Translation], float]:
+    """Translations of some pairs' sources, and the perplexity of their targets."""
+    network.to(best_device())
+    found = beam_search(network, [pair.source for pair in pairs], beam)
+    return found, perplexity(network, pairs)
+
+
+def shared_answers(
+    network: Translator, pairs: Sequence[corpora.Pair], beam: int
+) -> tuple[list[Translation], float]:
+    """As :func:`answers`, of which each process finds a part."""
+    engine = scale("processes").accelerator_for()
+    by = scale("evaluation")
+    network.to(engine.device)
+    search = partial(beam_search, network, beam=beam)
+    found = by.translated_by(engine, search, [pair.source for pair in pairs])
+    return found, by.perplexity_by(engine, network, pairs)
 
 
 def check_languages(path: str, model: Translator, corpus: corpora.Corpus) -> None:
@@ -204,14 +256,17 @@ def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> N
         pairs: How many to show.
     """
     one_of(PARTS, part=part)
-    shown = make("corpus", CORPORA, corpus)
+    shown = corpus_of(corpus)
     for name in PARTS:
-        if of_part := getattr(shown, name):
+        of_part = getattr(shown, name)
+        if of_part and isinstance(of_part, list):
             words = sum(len(pair.source) for pair in of_part) / len(of_part)
             print(f"{name}: {len(of_part):,} pairs, {words:.1f} source words each")
+        elif of_part:
+            print(f"{name}: a stream of {shown.report['kept']:,} pairs")
     sides = len(shown.source_vocabulary), len(shown.target_vocabulary)
     print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words", shown.report or "")
-    for pair in getattr(shown, part)[:pairs]:
+    for pair in islice(getattr(shown, part), pairs):
         print(f"{pair.source_text}\t{pair.target_text}")
 
 
@@ -228,8 +283,18 @@ class Parser(ArgumentParser):
         return super().add_argument(*names, **settings)
 
 
+def with_recipe_files(arguments: Sequence[str]) -> list[str]:
+    """The arguments, in which the name of a paper's recipe is replaced by its file."""
+    found = list(arguments)
+    for place, (option, value) in enumerate(pairwise(arguments)):
+        if option == "--config" and not Path(value).exists():
+            found[place + 1] = str(recipe_file(value) or value)
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
+    arguments = with_recipe_files(sys.argv[1:] if arguments is None else arguments)
     try:
         auto_cli(
             [train, evaluate, translate, record, corpus],
@@ -239,6 +304,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser_class=Parser,
         )
         sys.stdout.flush()
+        if process_count() > 1:
+            scale("processes").leave()
     except KeyboardInterrupt:
         print("attnmt: stopped. --resume goes on with a training.", file=sys.stderr)
         return 130
@@ -249,3 +316,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"attnmt: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+if __name__ == "__main__":  # for launchers: torchrun -m attnmt_book.cli
+    sys.exit(main())

@@ -1,6 +1,6 @@
-"""The same numbers, sooner: what PyTorch computes, written for the shapes of this package.
+"""The same numbers, sooner: what PyTorch computes, written for the shapes of these models.
 
-Nothing here is of the papers. What each part saves was measured (the page on costs has the table).
+Nothing here is of the papers, so it is no part of ``attnmt``. What each part saves was measured (the page on costs has the table).
 """
 
 import torch
@@ -18,7 +18,8 @@ def product(x: Tensor, W: Tensor, b: Tensor | None = None) -> Tensor:
     As torch.nn.functional.linear, but a large product of float32 on a CPU is left to oneDNN.
     PyTorch would ask MKL, which uses half the width of a processor that is not Intel's.
     """
-    ours = x.device.type == "cpu" and x.dtype == W.dtype == torch.float32
+    mixed = torch.is_autocast_enabled(x.device.type)  # lower precision is then PyTorch's choice
+    ours = x.device.type == "cpu" and x.dtype == W.dtype == torch.float32 and not mixed
     there = torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled
     if ours and there and x.numel() * len(W) >= LARGE:
         return _Product.apply(x.contiguous(), W.contiguous(), b)  # other strides are slow
@@ -86,6 +87,8 @@ def cross_entropy_(logits: Tensor, y: Tensor) -> Tensor:
     """-log p of each word y (N,) by its logits (N, V), which are used up: (N,).
 
     As torch.nn.functional.cross_entropy, in one (N, V) of memory instead of three. The gradient can
-    be computed once.
+    be computed once. In mixed precision it is computed in float32.
     """
+    if torch.is_autocast_enabled(logits.device.type):
+        logits = logits.float()
     return _CrossEntropy.apply(logits, y)

@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import cross_entropy, linear
 
 from attnmt import fast
-from attnmt.fast import Linear, cross_entropy_, product
+from attnmt_fast import Linear, cross_entropy_, product
 
 N, V = 5, 35
 
@@ -91,3 +91,18 @@ def test_the_logits_are_used_up_and_no_second_gradient_is_given():
     loss.backward(retain_graph=True)
     with pytest.raises(RuntimeError, match="compute the losses again for each gradient"):
         loss.backward()
+
+
+def test_in_mixed_precision_the_product_is_short_and_the_loss_is_computed_in_full():
+    torch.manual_seed(1)
+    layer = Linear(600, 600)  # large enough for oneDNN, were it not for the mixed precision
+    x = torch.randn(10, 600)
+    y = torch.arange(10)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = layer(x)
+        losses = cross_entropy_(logits.clone(), y)
+    assert logits.dtype == torch.bfloat16
+    assert losses.dtype == torch.float32
+    torch.testing.assert_close(
+        losses, torch.nn.functional.cross_entropy(logits.float(), y, reduction="none")
+    )

@@ -1,0 +1,350 @@
+"""Several processes and streams: are they one training, what do they cost, do they survive?
+
+Four parts, on CPUs (gloo), of a corpus of made-up words that are to be put in reverse:
+
+- ``same``: 50 updates in float64 by 2 and 4 processes, beside one: losses and weights
+- ``speed``: the same training by one process and by two, in turns
+- ``kills``: of two processes one is killed at a random moment; what the other says, and whether
+  the resumed training ends with the weights of an undisturbed one
+- ``stream``: 5 million pairs from files: the vocabulary's pass and one epoch of batches, with the
+  resident memory on the way
+
+Processes are forked from this one, without a launcher, so that nobody ends them but themselves.
+
+Usage: make study NAME=scale
+"""
+
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from attnmt import Corpus, Pair, Recipe, Vocabulary
+from attnmt.model import CONSTRUCTORS
+from attnmt.training import BAHDANAU, LUONG
+from attnmt_scale.processes import fit
+from attnmt_scale.streams import Reading, Stream, stream
+from attnmt_scale.survey import look_over
+from studies.study import head_of, open_store, save_store, store_of
+
+STORE = store_of(__file__)
+RECIPES = {
+    "adam, per token": Recipe(learning_rate=3e-3, batch_size=24),
+    "Adadelta, per sentence": BAHDANAU,
+    "SGD, per sentence": LUONG,
+}
+MODELS = {
+    "adam, per token": {"model": "luong", "score": "general", "window": "local-p", "feeding": True},
+    "Adadelta, per sentence": {"model": "rnnsearch"},
+    "SGD, per sentence": {"model": "luong", "layers": 2},
+}
+UPDATES = 50
+KILLS = 30
+PAIRS = 5_000_000
+LANES = {"tokeniser": "spaces", "lanes": 16}
+PATIENCE = 120  # seconds until a process that hangs counts as such
+
+# ---------------------------------------------------------------------------------- a toy corpus
+
+
+def made_up(number: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Raw pairs: up to 12 words of 20, and the same in reverse."""
+    rng = random.Random(seed)
+    for _ in range(number):
+        drawn = [rng.randrange(20) for _ in range(rng.randint(1, 12))]
+        yield " ".join(f"w{i}" for i in drawn), " ".join(f"v{i}" for i in reversed(drawn))
+
+
+def in_memory(train: int) -> Corpus:
+    """A corpus of these."""
+    parts = [
+        [
+            Pair(tuple(s.split()), tuple(t.split()), source_text=s, target_text=t)
+            for s, t in made_up(number, seed)
+        ]
+        for seed, number in enumerate((train, 40, 40))
+    ]
+    return Corpus("made-up", "de", "en", *parts, vocabulary_size=20)
+
+
+def as_files(folder: Path, train: int, files: int) -> dict[str, Any]:
+    """The same as text files; returns the arguments of :func:`attnmt_scale.streams.stream`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes = {f"train-{i}": train // files + (i < train % files) for i in range(files)}
+    for seed, (name, number) in enumerate((sizes | {"valid-0": 40}).items()):
+        with open(folder / f"{name}.de", "w") as source, open(folder / f"{name}.en", "w") as target:
+            for one, other in made_up(number, seed):
+                print(one, file=source)
+                print(other, file=target)
+    places = {
+        part: [f"{folder}/{part}-*.de", f"{folder}/{part}-*.en"] for part in ("train", "valid")
+    }
+    return places | {"tokeniser": "spaces", "survey": f"{folder}/survey.json"}
+
+
+# ------------------------------------------------------------------------------------- processes
+
+
+def crowd(size: int, work: Callable[..., None], *arguments: Any) -> list[int]:
+    """Start some processes that know of each other, each with the same work; returns their ids."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    return [_forked(size, rank, port, work=work, arguments=arguments) for rank in range(size)]
+
+
+def _forked(
+    size: int, rank: int, port: int, *, work: Callable[..., None], arguments: tuple[Any, ...]
+) -> int:
+    if child := os.fork():
+        return child
+    if size > 1:
+        place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size}
+        place |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        os.environ.update({name: str(value) for name, value in place.items()})
+    try:
+        work(*arguments)
+        code = 0
+    except (OSError, ValueError, KeyboardInterrupt) as error:  # what the command line tells
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        code = 1
+    except BaseException:
+        traceback.print_exc()
+        code = 3
+    os._exit(code)
+
+
+def ended(children: list[int]) -> list[int]:
+    """Wait for processes; their exit codes, -9 for one that was killed, -999 for one that hung."""
+    codes: dict[int, int] = {}
+    end = time.monotonic() + PATIENCE
+    while len(codes) < len(children):
+        for child in children:
+            if child not in codes:
+                done, status = os.waitpid(child, os.WNOHANG)
+                if done:
+                    codes[child] = os.waitstatus_to_exitcode(status)
+                elif time.monotonic() > end:
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
+                    codes[child] = -999
+        time.sleep(0.01)
+    return [codes[child] for child in children]
+
+
+def learn(job: dict[str, Any], out: Path) -> None:
+    """One training, as ``job`` says; the first process writes its weights and its curve."""
+    sys.stderr = open(f"{out}.said.{os.environ.get('RANK', 0)}", "a")  # noqa: SIM115
+    torch.manual_seed(1)
+    corpus = stream(**job["stream"]) if "stream" in job else in_memory(job["train"])
+    how = {"hidden": 16, "seed": 3} | job["model"]
+    model = CONSTRUCTORS[how.pop("model")](corpus, **how)
+    if job.get("double"):
+        model.double()
+    history = fit(
+        model, corpus, job["recipe"], seed=5, device="cpu", progress=False, **job.get("how", {})
+    )
+    if os.environ.get("RANK", "0") == "0":
+        seen = [[epoch.train_perplexity, epoch.valid_perplexity] for epoch in history.epochs]
+        points = [point.valid_perplexity for point in history.curve]
+        cost = {"tokens": sum(epoch.tokens for epoch in history.epochs)}
+        cost |= {"seconds": sum(epoch.seconds for epoch in history.epochs)}
+        cost |= {"cpu_seconds": time.process_time(), "cpu_training": history.cpu_seconds}
+        save_file(model.state_dict(), out)
+        Path(f"{out}.json").write_text(json.dumps({"epochs": seen, "curve": points} | cost))
+
+
+def trained(size: int, job: dict[str, Any], out: Path) -> dict[str, Any]:
+    """A training by so many processes: what it wrote, and its weights.
+
+    Raises:
+        RuntimeError: a process did not end well.
+    """
+    codes = ended(crowd(size, learn, job, out))
+    if any(codes):
+        raise RuntimeError(f"{codes}: {said(out)}")
+    return json.loads(Path(f"{out}.json").read_text()) | {"weights": load_file(out)}
+
+
+def said(out: Path) -> str:
+    """What the processes wrote to their standard error."""
+    return "\n".join(path.read_text() for path in sorted(out.parent.glob(f"{out.name}.said.*")))
+
+
+def logs_of(found: dict[str, Any]) -> torch.Tensor:
+    """Every loss that a training tells: the points of its curve, and those of its epochs."""
+    of_epochs = [value for epoch in found["epochs"] for value in epoch]
+    return torch.tensor([*found["curve"], *of_epochs], dtype=torch.float64).log()
+
+
+def apart(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
+    """The largest differences of two trainings: of log perplexities, and of any weight."""
+    logs = [logs_of(each) for each in (one, other)]
+    weights = [
+        float((value - other["weights"][name]).abs().max())
+        for name, value in one["weights"].items()
+    ]
+    return {"loss": float((logs[0] - logs[1]).abs().max()), "weights": max(weights)}
+
+
+# ------------------------------------------------------------------------------------- the parts
+
+
+def same(folder: Path, recipes: dict[str, Recipe] = RECIPES, updates: int = UPDATES) -> list[dict]:
+    """Trainings by several processes beside one, without dropout, in float64."""
+    rows = []
+    for name, recipe in recipes.items():
+        train = recipe.batch_size * updates // 2 - 7  # two epochs, whose last batch is smaller
+        job = {"train": train, "model": MODELS[name], "double": True, "how": {"curve": 5}}
+        job["recipe"] = Recipe(**vars(recipe) | {"epochs": 2, "keep": "last"})
+        one = trained(1, job, folder / "one")
+        for size, accumulate in ((2, 1), (4, 1), (2, 3)):
+            job["how"] = {"curve": 5, "accumulate": accumulate}
+            several = trained(size, job, folder / "several")
+            row = {"recipe": name, "processes": size, "accumulate": accumulate, "updates": updates}
+            rows.append(row | apart(one, several))
+    return rows
+
+
+def speed(folder: Path, repeats: int = 3) -> list[dict]:
+    """One process and two in turns, of a model large enough to keep a processor busy."""
+    recipe = Recipe(batch_size=64, epochs=1)
+    job = {"train": 64 * 10, "model": {"model": "rnnsearch", "hidden": 256}, "recipe": recipe}
+    rows = []
+    for _ in range(repeats):
+        for size in (1, 2):
+            found = trained(size, job, folder / "speed")
+            row = {"processes": size, "load": os.getloadavg()[0]}
+            rows.append(row | {name: found[name] for name in ("tokens", "seconds", "cpu_training")})
+    return rows
+
+
+def killed(folder: Path, number: int, longest: float, job: dict[str, Any]) -> dict[str, Any] | None:
+    """Kill one of two processes at a random moment, and resume; None if it came too late."""
+    rng = random.Random(number)
+    moment = rng.uniform(0.0, longest)
+    victim = rng.randrange(2)
+    out = folder / f"killed-{number}"
+    job = job | {"how": {"checkpoint": f"{out}.checkpoint", "every": 3, "resume": True}}
+    children = crowd(2, learn, job, out)
+    time.sleep(moment)
+    os.kill(children[victim], signal.SIGKILL)
+    codes = ended(children)
+    if codes[victim] != -signal.SIGKILL:
+        return None
+    survivor = codes[1 - victim]
+    told = Path(f"{out}.said.{1 - victim}").read_text() if survivor else ""
+    again = trained(2, job, out)
+    row = {"moment": moment, "victim": victim, "survivor": survivor}
+    return row | {"told": told.strip()[-300:], "weights": again["weights"]}
+
+
+def kills(folder: Path, number: int = KILLS) -> list[dict]:
+    """Random kills, each followed by a resumed training."""
+    recipe = Recipe(batch_size=12, epochs=3, learning_rate=0.02)
+    model = {"model": "luong", "hidden": 8, "dropout": 0.3}
+    job = {"train": 240, "model": model, "recipe": recipe}
+    began = time.monotonic()
+    whole = trained(2, job, folder / "whole")
+    longest = time.monotonic() - began
+    rows: list[dict] = []
+    attempt = 0
+    while len(rows) < number:
+        attempt += 1
+        found = killed(folder, attempt, longest, job=job)
+        if found is not None:
+            found["same"] = all(
+                torch.equal(value, found["weights"][name])
+                for name, value in whole["weights"].items()
+            )
+            del found["weights"]
+            rows.append(found)
+    return rows
+
+
+def resident() -> float:
+    """The memory that this process holds, in MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def streamed(folder: Path, pairs: int = PAIRS, processes: int = 4) -> dict[str, Any]:
+    """The pass over a large corpus, then one process's share of an epoch; the memory on the way."""
+    places = as_files(folder / "stream", pairs, files=16)
+    found: dict[str, Any] = {"pairs": pairs, "processes": processes, "MB before": resident()}
+    marks: list[dict] = []
+    began = time.perf_counter()
+    cpu = time.process_time()
+
+    def mark(seen: int) -> None:
+        clock = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
+        marks.append({"pairs": seen, "MB": resident(), **clock})
+
+    # the pass, as attnmt_scale.streams makes it, with a look at the memory after every lane
+    reading = Reading(places["train"], ("de", "en"), lower=False, max_length=50, **LANES)
+
+    def lanes() -> Iterator[Iterator[tuple[str, str]]]:
+        for number in range(reading.lanes):
+            yield reading.texts(reading.lane(number))
+            mark((number + 1) * pairs // reading.lanes)
+
+    survey = look_over(lanes(), reading.words, 20, max_length=50)
+    found["pass"] = marks
+    train = Stream(reading, survey.sizes, survey.tokens, buffer=1_000)
+    vocabularies = [Vocabulary(w, of) for w, of in zip(survey.words, ("de", "en"), strict=True)]
+    marks = []
+    began = time.perf_counter()
+    cpu = time.process_time()
+    seen = 0
+    share = {"process": 0, "of": processes}
+    for batch in train.batches(tuple(vocabularies), Recipe(batch_size=80), seed=1, **share):
+        seen += len(batch.target_in)
+        if seen >= len(marks) * pairs / processes / 20:
+            mark(seen)
+    mark(seen)
+    return found | {"epoch": marks}
+
+
+def in_a_process(work: Callable[[Path], Any], folder: Path) -> Any:
+    """What some work finds, in a process of its own: this one never computes, so it can fork."""
+    out = folder / f"{work.__name__}.json"
+
+    def do() -> None:
+        out.write_text(json.dumps(work(folder)))
+
+    (code,) = ended_at_last(crowd(1, do))
+    if code:
+        raise RuntimeError(f"{work.__name__} ended with {code}")
+    return json.loads(out.read_text())
+
+
+def ended_at_last(children: list[int]) -> list[int]:
+    """As :func:`ended`, however long it takes."""
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+
+def main() -> None:
+    """Make the parts that are missing."""
+    store = open_store(STORE, head_of(__file__))
+    for part in (same, kills, streamed, speed):
+        if part.__name__ not in store:
+            with tempfile.TemporaryDirectory() as folder:
+                work = in_a_process if part is streamed else lambda do, place: do(place)
+                store[part.__name__] = work(part, Path(folder))
+            save_store(STORE, store)
+            print(f"{part.__name__} is done", flush=True)
+
+
+if __name__ == "__main__":
+    main()
