@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy, linear
 
-from attnmt import fast
+import attnmt_fast as fast
 from attnmt_fast import Linear, cross_entropy_, product
 
 N, V = 5, 35
