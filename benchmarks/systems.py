@@ -6,6 +6,7 @@ Bahdanau's model the encoder is a GRU of ``hidden`` units in each direction. The
 and gradients are clipped to norm 1 (not in the Annotated Encoder-Decoder, which does not clip).
 """
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,6 +42,7 @@ class Attnmt:
         self.model.train()
         adam = OPTIMISERS["adam"](self.model.parameters(), lr=RATE)
         self.training = SimpleNamespace(model=self.model, recipe=Recipe(), optimiser=adam)
+        self.training.gradient = partial(Training.gradient, self.training)
 
     def prepare(self, batch: Batch) -> Batch:
         """As it is."""

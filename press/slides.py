@@ -29,6 +29,7 @@ import re
 import shutil
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -97,12 +98,18 @@ class Book:
 
     @cached_property
     def equations(self) -> dict[str, str]:
-        """The numbers that Sphinx gives to the equations with a label: 3.2 in chapter 3."""
-        found = {}
+        """The numbers that Sphinx gives to the equations with a label: 3.2 in chapter 3.
+
+        Pages without a number share one count, in the order of the book.
+        """
+        found: dict[str, str] = {}
+        counts: Counter[str] = Counter()
         for path in chapters(self.root):
             labels = re.findall(r"\$\$ ?\(([\w-]+)\)", path.read_text(encoding="utf8"))
             chapter = f"{self.numbers[path.stem]}." if path.stem in self.numbers else ""
-            found |= {label: f"{chapter}{number}" for number, label in enumerate(labels, 1)}
+            for label in labels:
+                counts[chapter] += 1
+                found[label] = f"{chapter}{counts[chapter]}"
         return found
 
     def title(self, name: str) -> str:

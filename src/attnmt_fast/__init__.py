@@ -1,7 +1,7 @@
 """The same numbers, sooner: what PyTorch computes, written for the shapes of these models.
 
-Nothing here is of the papers, so it is no part of ``attnmt``. What each part saves was measured (the
-page on costs has the table).
+Nothing here is of the papers, so it is no part of ``attnmt``. What each part saves was measured
+(the page on costs has the table).
 """
 
 import torch

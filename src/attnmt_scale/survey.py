@@ -20,10 +20,10 @@ FORMAT = "attnmt-survey-1"
 
 
 class Counts:
-    """Counts the words of a text in bounded memory (the lossy counting of Manku and Motwani 2002).
+    """Counts the words of a text in bounded memory (Misra and Gries 1982).
 
-    When there are more than ``most`` different words, those seen least are forgotten. A word that
-    comes back begins again, so a count may be too small, by at most ``forgotten``.
+    When there are more than ``most`` different words, every count is lowered by 1, and words that
+    are then at 0 are dropped. So a count may be too small, by at most ``forgotten``.
 
     Args:
         most: different words that are remembered.
@@ -39,9 +39,7 @@ class Counts:
         self.counts.update(words)
         while len(self.counts) > self.most:
             self.forgotten += 1
-            self.counts = Counter(
-                {word: n for word, n in self.counts.items() if n > self.forgotten}
-            )
+            self.counts = Counter({word: n - 1 for word, n in self.counts.items() if n > 1})
 
 
 @dataclass(frozen=True)
