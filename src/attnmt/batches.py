@@ -83,10 +83,10 @@ def by_length(
 ) -> list[list[int]]:
     """Group indices of sentences into batches of similar length.
 
-    As in Bahdanau et al. 2015, appendix B: shuffle, take the sentences of ``pool`` batches at a
-    time, sort those by length, and cut them into batches, which are then shuffled. ``pool=1``
-    only sorts within each shuffled batch. ``pool=None`` sorts all sentences and shuffles nothing,
-    for evaluation.
+    As in Bahdanau et al. 2015, appendix B: take the sentences of ``pool`` batches at a time, sort
+    those by length, and cut them into batches. Here the sentences are shuffled before, and the
+    batches after. ``pool=1`` only sorts within each shuffled batch. ``pool=None`` sorts all
+    sentences and shuffles nothing, for evaluation.
     """
     whole(1, batch_size=batch_size, pool=1 if pool is None else pool)
     order = list(range(len(lengths)))
