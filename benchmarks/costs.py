@@ -3,7 +3,7 @@
 Times are CPU-milliseconds of one training step or one search, the median of several; of threads the
 clock's, since there the processor's seconds are not what is saved. Memory is what a step keeps for
 its gradient: all tensors that autograd saves, each counted once. Words are drawn at random, since
-costs do not depend on them. ``benchmarks/what_it_costs.ipynb`` draws what is stored.
+costs do not depend on them. ``book/what_it_costs.ipynb`` draws what is stored.
 Usage: python -m benchmarks.costs
 """
 
@@ -11,6 +11,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 
 import torch
@@ -100,6 +101,7 @@ def step_of(
     batch = make_batch(pairs_of(corpus, sentences, source=source, target=target), *vocabularies)
     adam = OPTIMISERS["adam"](made.parameters(), lr=1e-3)
     training = SimpleNamespace(model=made, recipe=Recipe(), optimiser=adam)
+    training.gradient = partial(Training.gradient, training)
     spent = median(lambda: Training.step(training, batch), clock)
     return {"milliseconds": spent, "mib": kept(made, batch)}
 

@@ -194,10 +194,10 @@ import resource, time
 begin = time.process_time()
 import attnmt
 imported = time.process_time() - begin
-from attnmt import controlled, rnnsearch
+from attnmt import grammar_corpus, rnnsearch
 from attnmt.training import Recipe, Training
 from attnmt.batches import batches
-corpus = controlled(train=1_000, test=100)
+corpus = grammar_corpus(train=1_000, test=100)
 training = Training(rnnsearch(corpus).train(), corpus, Recipe(), 0, None)
 next(training.steps())
 print(imported, time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
