@@ -44,7 +44,7 @@ class Gold:
         sha256: of the German and the English sentence: its words, in lower case, with one space
             between two.
         words: how many the German and the English sentence have.
-        by: the links, by each of :data:`BY`.
+        by: the links, by each of ``BY``.
     """
 
     index: int

@@ -132,7 +132,7 @@ def record(
         name: of the run.
         model, corpus, recipe, seed: as for :func:`.fit`.
         samples: raw sentences whose translations and alignments are kept.
-        searches: further ones that are measured, of :data:`.SEARCHES`.
+        searches: further ones that are measured, of ``attnmt_book.searches.SEARCHES``.
         of_fit: further arguments of :func:`.fit`.
     """
     history = fit(model, corpus, recipe, seed=seed, **of_fit)

@@ -29,7 +29,7 @@ SEARCHES = ("replaced", *BEAMS)
 
 
 def search_of(name: str, model: Translator, corpus: Corpus) -> Search:
-    """One of :data:`SEARCHES`: it takes pairs and their greedy translations.
+    """One of ``SEARCHES``: it takes pairs and their greedy translations.
 
     "replaced" looks the source word of each ``<unk>`` up in a dictionary that is read off the
     model's own alignments of the training pairs, or copies it (Luong et al. 2015, section 4.2).
