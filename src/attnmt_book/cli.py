@@ -4,7 +4,7 @@ Exit codes: 0 all went well; 1 an error, told in one line; 2 a command that make
 stopped by Ctrl-C. ``attnmt COMMAND --help`` lists the options of a command.
 
 Under ``torchrun`` or ``accelerate launch``, ``train`` and ``evaluate`` are shared by all processes.
-That, corpora that are streamed and mixed precision are in :mod:`attnmt_scale`, which is imported
+That, corpora that are streamed and mixed precision are in ``attnmt_scale``, which is imported
 only when asked for: its libraries are an extra.
 """
 

@@ -130,10 +130,10 @@ def agreement(one: Sequence[Drawn], other: Sequence[Drawn]) -> dict[str, float]:
     """How far two annotators drew the same.
 
     Returns:
-        "sure" and "all": twice the links that both drew, over the links that each drew, summed (the
-        F1 of one against the other), of sure links and of all; "kind": of the links that both drew,
-        the share that both call sure or both only possible; "pairs": the share of pairs with the
-        same links of the same kinds.
+        Four shares by name. "sure" and "all" are twice the links that both drew, over the links
+        that each drew, summed (the F1 of one against the other), of sure links and of all. "kind"
+        is, of the links that both drew, the share that both call sure or both only possible, and
+        "pairs" the share of pairs with the same links of the same kinds.
     """
     zipped = list(zip(one, other, strict=True))
     both = sum(len(a.possible & b.possible) for a, b in zipped)

@@ -46,8 +46,8 @@ def monotone_steps(translations: Sequence[Translation]) -> np.ndarray:
     """How often attention goes forwards or stays, from one written word to the next.
 
     Returns:
-        (sentences, 2): steps on which the strongest source word is not left of the one before; and
-        all steps, one fewer than words.
+        Two counts a sentence, (sentences, 2), of steps on which the strongest source word is not
+        left of the one before, and of all steps, one fewer than words.
     """
     rows = []
     for found in translations:
@@ -60,7 +60,7 @@ def entropies(translations: Sequence[Translation]) -> np.ndarray:
     """How spread the weights of the written words are.
 
     Returns:
-        (sentences, 2): bits, summed over the words; and the words.
+        Two numbers a sentence, (sentences, 2), the bits summed over the words, and the words.
     """
     rows = []
     for found in translations:
