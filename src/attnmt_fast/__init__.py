@@ -19,8 +19,8 @@ def product(x: Tensor, W: Tensor, b: Tensor | None = None) -> Tensor:
     As torch.nn.functional.linear, but a large product of float32 on a CPU is left to oneDNN.
     PyTorch would ask MKL, which uses half the width of a processor that is not Intel's.
     """
-    mixed = torch.is_autocast_enabled(x.device.type)  # lower precision is then PyTorch's choice
-    ours = x.device.type == "cpu" and x.dtype == W.dtype == torch.float32 and not mixed
+    ours = x.device.type == "cpu" and x.dtype == W.dtype == torch.float32
+    ours = ours and not torch.is_autocast_enabled("cpu")  # else the precision is PyTorch's choice
     there = torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled
     if ours and there and x.numel() * len(W) >= LARGE:
         return _Product.apply(x.contiguous(), W.contiguous(), b)  # other strides are slow
@@ -90,6 +90,6 @@ def cross_entropy_(logits: Tensor, y: Tensor) -> Tensor:
     As torch.nn.functional.cross_entropy, in one (N, V) of memory instead of three. The gradient can
     be computed once. In mixed precision it is computed in float32.
     """
-    if torch.is_autocast_enabled(logits.device.type):
+    if logits.dtype == torch.bfloat16:
         logits = logits.float()
     return _CrossEntropy.apply(logits, y)

@@ -106,3 +106,8 @@ def test_in_mixed_precision_the_product_is_short_and_the_loss_is_computed_in_ful
     torch.testing.assert_close(
         losses, torch.nn.functional.cross_entropy(logits.float(), y, reduction="none")
     )
+
+
+def test_where_no_numbers_are_computed_it_is_pytorchs_own():
+    with torch.device("meta"):
+        assert Linear(600, 600)(torch.empty(10, 600)).shape == (10, 600)
