@@ -99,10 +99,14 @@ def gloss(german: str, words: str = "", english: str = "") -> Gloss:
     return Gloss(tokens, [next(below) if is_word(token) else "" for token in tokens], english)
 
 
+GENITIVE = {"des": "of the", "eines": "of a", "einer": "of a", "von": "of"}
+
+
 def gloss_pair(pair: Pair) -> Gloss:
     """A pair of the controlled corpus: below each German word, the English words linked to it.
 
-    Possible links count where a word has no sure one.
+    Possible links count where a word has no sure one. A word that English only marks by 's has its
+    own meaning instead.
 
     Raises:
         ValueError: the pair has no links.
@@ -113,5 +117,8 @@ def gloss_pair(pair: Pair) -> Gloss:
     for place, token in enumerate(pair.source):
         links = [target for source, target in sorted(pair.sure) if source == place]
         links = links or [target for source, target in sorted(pair.possible) if source == place]
-        words.append(" ".join(pair.target[target] for target in links) if is_word(token) else "")
+        below = [pair.target[target] for target in links]
+        if "'s" in below:
+            below = [GENITIVE.get(token) or meanings().get(token, "'s")]
+        words.append(" ".join(below) if is_word(token) else "")
     return Gloss(list(pair.source), words, pair.target_text or " ".join(pair.target))

@@ -71,3 +71,11 @@ def test_a_pair_is_glossed_by_its_links():
     assert shown.english == "He had to go yesterday."
     with pytest.raises(ValueError, match="no links"):
         gloss_pair(Pair(("a",), ("b",), source_text="a", target_text="b"))
+
+
+def test_a_word_that_english_only_marks_by_s_has_its_own_meaning():
+    """die Brüder von Korek, Korek's brothers: both small words are linked to 's."""
+    source = ("die", "Brüder", "von", "Korek")
+    links = frozenset({(0, 1), (1, 2), (2, 1), (3, 0)})
+    pair = Pair(source, ("Korek", "'s", "brothers"), "", "Korek's brothers", links, links)
+    assert gloss_pair(pair).words == ["the", "brothers", "of", "Korek"]
