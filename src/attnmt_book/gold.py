@@ -1,9 +1,9 @@
 """Gold links of real text: which words of 150 caption pairs correspond, as annotators drew them.
 
-No alignment of Multi30k is published, so ``results/gold_links.json`` has one. It holds indices and
-checksums, not a word of the captions: with the text at hand, :func:`gold_pairs` puts the links on
-the pairs of ``multi30k("de-en").test``. Two annotators worked without seeing each other's links;
-where they differed, a third decided. All three were language models, not people.
+We know of no published alignment of Multi30k, so ``results/gold/multi30k_de-en.json`` has one. It
+holds indices and checksums, not a word of the captions: with the text at hand, :func:`gold_pairs`
+puts the links on the pairs of ``multi30k("de-en").test``. Two annotators worked without seeing each
+other's links; where they differed, a third decided. All were language models, not people.
 """
 
 import hashlib
@@ -82,7 +82,7 @@ def gold_links(path: Path | None = None) -> list[Gold]:
     Raises:
         ValueError: a link that makes no sense; the message names the pair.
     """
-    path = path or results_folder() / "gold_links.json"
+    path = path or results_folder() / "gold" / "multi30k_de-en.json"
     found = []
     for pair in json.loads(path.read_text(encoding="utf-8"))["pairs"]:
         words = tuple(pair["words"])

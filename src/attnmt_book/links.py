@@ -70,7 +70,7 @@ def words_and_links(model: Translator, pairs: Sequence[Pair]) -> Tensor:
     source word with the largest weight, and is right if it is a possible one.
 
     Returns:
-        (2, 2): rows by the guess, columns by the link, wrong before right.
+        Counts (2, 2), rows by the guess, columns by the link, wrong before right.
     """
     table = torch.zeros(2, 2, dtype=torch.long)
     for chosen, batch in forced_batches(model, pairs):

@@ -73,7 +73,7 @@ def test_the_settled_links_are_in_doubt_only_where_the_annotators_were():
 
 
 def test_the_file_holds_no_word_of_a_caption():
-    text = (results_folder() / "gold_links.json").read_text("utf-8")
+    text = (results_folder() / "gold" / "multi30k_de-en.json").read_text("utf-8")
     for pair in json.loads(text)["pairs"]:
         assert set(pair) == {"index", "sha256", "words", *BY}
         assert set("".join(pair[who] for who in BY)) <= set("0123456789-? ")
