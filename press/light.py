@@ -179,7 +179,15 @@ def mended(page: str) -> str:
     for start, attributes in MENDED:
         tag = start.split(" ", 1)
         page = page.replace(start, f"{tag[0]} {attributes.strip()} {tag[1]}")
-    return page
+    return re.sub(r'(?s)<th class="head">(.*?)</th>', head_cell, page)
+
+
+def head_cell(cell: re.Match) -> str:
+    """The head of a column: an empty one is no head, and a formula is also told in letters."""
+    text = " ".join(re.sub(r"<[^>]+>", "", cell[1]).split())
+    if not text:
+        return "<td></td>"
+    return f'<th class="head" aria-label="{text}">{cell[1]}</th>' if "<math" in cell[1] else cell[0]
 
 
 def with_sizes(page: str, size: Callable[[str], tuple[int, int] | None]) -> str:

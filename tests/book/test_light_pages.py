@@ -24,6 +24,7 @@ pytestmark = pytest.mark.browser
 # script, and the small picture of its tab.
 REQUESTS = 9
 SHARED = 135_000  # all but the page itself
+INDEX = 70_000  # what only the search page loads: every word of the book
 TEXT = 110_000  # the page
 TEXTUAL = (".html", ".css", ".js", ".mjs", ".svg", ".json")
 
@@ -58,7 +59,7 @@ def test_the_bytes_and_requests_of_every_page(loads, capsys):
     for name, asked in loads.items():
         pictures = [url for url in asked if "/_images/" in url]
         files = [file_of(url) for url in asked if url not in pictures]
-        page, *shared = map(travels, files)
+        page, *shared = (travels(file) for file in files if file.name != "searchindex.js")
         raw = sum(path.stat().st_size for path in files)
         rows.append((name, len(files), len(pictures), page, sum(shared), raw))
     with capsys.disabled():
@@ -70,6 +71,7 @@ def test_the_bytes_and_requests_of_every_page(loads, capsys):
         assert number <= REQUESTS, name
         assert shared <= SHARED, name
         assert page <= TEXT, name
+    assert travels(SITE / "searchindex.js") <= INDEX
 
 
 def test_a_page_without_formulas_loads_nothing_for_them(loads):

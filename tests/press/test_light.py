@@ -86,6 +86,13 @@ def test_the_size_of_a_picture(tmp_path):
     assert picture_size(tmp_path / "a.svg") is None
 
 
+def test_a_head_of_a_column_has_letters_or_is_none():
+    formula = '<th class="head"><p><math><mi>a</mi></math></p></th>'
+    assert mended(formula) == formula.replace('"head"', '"head" aria-label="a"')
+    assert mended('<th class="head"><p></p></th>') == "<td></td>"
+    assert mended('<th class="head"><p>BLEU</p></th>') == '<th class="head"><p>BLEU</p></th>'
+
+
 def test_roles_are_mended():
     page = '<div role="list"><div class="citation" id="a" role="doc-biblioentry">'
     assert mended(page) == '<div role="list"><div role="listitem" class="citation" id="a">'
