@@ -345,6 +345,7 @@ class Grid {
   }
 
   clear(words, name) {
+    this.element.setAttribute("aria-label", `Alignment of ${name}, as a table`);
     this.caption.textContent = `Weights of ${name}: a row for each English word, a column for each German word.`;
     this.head.replaceChildren(
       make("td"),

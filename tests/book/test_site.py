@@ -30,7 +30,7 @@ PAGES = [
 ]
 WRITTEN = [name for name in PAGES if name.startswith("book/")]
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
-WEIGHT = 1_000_000  # bytes that a page may bring in all, the first time
+WEIGHT = 1_250_000  # bytes that a page may bring in all, the first time
 
 
 @pytest.fixture(scope="module", params=PAGES or ["none"])
