@@ -279,8 +279,8 @@ def resident() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def streamed(folder: Path, pairs: int = PAIRS, processes: int = 4) -> dict[str, Any]:
-    """The pass over a large corpus, then one process's share of an epoch; the memory on the way."""
+def streamed(folder: Path, pairs: int = PAIRS, processes: int = 1) -> dict[str, Any]:
+    """The pass over a large corpus, then one whole epoch; the memory on the way."""
     places = as_files(folder / "stream", pairs, files=16)
     found: dict[str, Any] = {"pairs": pairs, "processes": processes, "MB before": resident()}
     marks: list[dict] = []
