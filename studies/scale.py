@@ -218,15 +218,18 @@ def same(folder: Path, recipes: dict[str, Recipe] = RECIPES, updates: int = UPDA
 
 
 def speed(folder: Path, repeats: int = 3) -> list[dict]:
-    """One process and two in turns, of a model large enough to keep a processor busy."""
-    recipe = Recipe(batch_size=64, epochs=1)
-    job = {"train": 64 * 10, "model": {"model": "rnnsearch", "hidden": 256}, "recipe": recipe}
+    """One process and two in turns, with a small batch and with a large one."""
     rows = []
-    for _ in range(repeats):
-        for size in (1, 2):
-            found = trained(size, job, folder / "speed")
-            row = {"processes": size, "load": os.getloadavg()[0]}
-            rows.append(row | {name: found[name] for name in ("tokens", "seconds", "cpu_training")})
+    for batch_size in (64, 512):
+        recipe = Recipe(batch_size=batch_size, epochs=1)
+        job = {"train": batch_size * 10, "model": {"model": "rnnsearch", "hidden": 256}}
+        job["recipe"] = recipe
+        for _ in range(repeats):
+            for size in (1, 2):
+                found = trained(size, job, folder / "speed")
+                row = {"processes": size, "batch": batch_size, "load": os.getloadavg()[0]}
+                kept = ("tokens", "seconds", "cpu_training")
+                rows.append(row | {name: found[name] for name in kept})
     return rows
 
 

@@ -192,6 +192,13 @@ class LSTMState(NamedTuple):
         return LSTMState(self.h[:, rows], self.c[:, rows], h_tilde, time=self.time)
 
 
+def pass_gates(gates: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+    """An LSTM's new h and c (B, n), by what its four gates are computed from (B, 4n), and its c."""
+    i, f, g, o = gates.chunk(4, dim=1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
 class LSTMDecoder(Decoder):
     """Layers of LSTM, and an output layer: what the decoders of Sutskever and Luong have in common.
 
@@ -230,7 +237,8 @@ class LSTMDecoder(Decoder):
         if self.rnn.num_layers > 1:
             h_t, (h, c) = self.rnn(read[:, None], (state.h, state.c))
             return h_t, h, c
-        h, c = torch.lstm_cell(read, (state.h[0], state.c[0]), *self.rnn.all_weights[0])
+        W, U, b, b_U = self.rnn.all_weights[0]
+        h, c = pass_gates(product(read, W, b) + product(state.h[0], U, b_U), state.c[0])
         return h[:, None], h[None], c[None]
 
     def readout(self, features: Tensor) -> Tensor:
@@ -350,9 +358,7 @@ class LuongDecoder(LSTMDecoder):
         features: list[Tensor] = []
         aligns: list[Tensor] = []
         for t, Wy in enumerate(read.unbind(dim=1)):
-            i, f, g, o = (Wy + product(torch.cat([self.drop(h_tilde), h], 1), WU)).chunk(4, 1)
-            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-            h = o.sigmoid() * c.tanh()
+            h, c = pass_gates(Wy + product(torch.cat([self.drop(h_tilde), h], 1), WU), c)
             h_tilde, align = (each.squeeze(1) for each in self.attend(h[:, None], memory, t))
             features.append(h_tilde)
             aligns.append(align)
