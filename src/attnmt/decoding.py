@@ -190,25 +190,30 @@ def greedy(
 
 
 def _greedy(model: Searchable, unknown: bool, sentences: Sentences) -> list[Translation]:
-    """B sentences side by side; one that has ended goes on writing ``</s>``, at no cost."""
+    """B sentences side by side, of which b are still being written."""
     memory, state, limits = _start(model, sentences)
-    y = torch.full_like(limits, BOS)  # (B,)
+    live = torch.arange(len(limits), device=limits.device)  # (b,) the sentences not yet ended
+    y = torch.full_like(limits, BOS)  # (b,)
     score = torch.zeros_like(limits, dtype=torch.float)  # (B,) sum of log p
-    running = torch.ones_like(limits, dtype=torch.bool)  # (B,)
+    trail = Trail()
     steps: list[Tensor] = []
-    aligns: list[Tensor | None] = []
-    while running.any():
-        log_p, align, state = model.step(y, state, memory)  # (B, V), (B, S)
+    while len(live):
+        log_p, align, state = model.step(y, state, memory)  # (b, V), (b, S)
         log_p[:, FORBIDDEN[unknown]] = -torch.inf
         best, y = log_p.max(dim=-1)
-        score = score + torch.where(running, best, 0)
-        y = torch.where(running, y, EOS)
-        steps.append(y)
-        aligns.append(align)
-        running = running & (y != EOS) & (len(steps) < limits)
+        score[live] += best
+        steps.append(torch.full_like(limits, EOS).index_copy(0, live, y))
+        trail.look(align, live, size=len(limits))
+        going = ((y != EOS) & (len(steps) < limits[live])).nonzero().flatten()
+        if len(going) < len(live):
+            live = live[going]
+            y = y[going]
+            memory = memory.select(going)
+            state = state.select(going)
+    looked = trail.aligns
     written = zip(sentences, torch.stack(steps, dim=1).tolist(), score.tolist(), strict=True)
     return [
-        _translation(model, sentence, words, score=total, rows=[row] * len(words), aligns=aligns)
+        _translation(model, sentence, words, score=total, rows=[row] * len(words), aligns=looked)
         for row, (sentence, words, total) in enumerate(written)
     ]
 
