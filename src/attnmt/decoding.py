@@ -201,7 +201,7 @@ def _greedy(model: Searchable, unknown: bool, sentences: Sentences) -> list[Tran
         log_p, align, state = model.step(y, state, memory)  # (b, V), (b, S)
         log_p[:, FORBIDDEN[unknown]] = -torch.inf
         best, y = log_p.max(dim=-1)
-        score[live] += best
+        score = score + best.new_zeros(len(limits)).index_copy(0, live, best)
         steps.append(torch.full_like(limits, EOS).index_copy(0, live, y))
         trail.look(align, live, size=len(limits))
         going = ((y != EOS) & (len(steps) < limits[live])).nonzero().flatten()
