@@ -130,10 +130,10 @@ def record(
 
     Args:
         name: of the run.
-        model, corpus, recipe, seed: as for :func:`.fit`.
+        model, corpus, recipe, seed: as for :func:`~attnmt.training.fit`.
         samples: raw sentences whose translations and alignments are kept.
         searches: further ones that are measured, of ``attnmt_book.searches.SEARCHES``.
-        of_fit: further arguments of :func:`.fit`.
+        of_fit: further arguments of :func:`~attnmt.training.fit`.
     """
     history = fit(model, corpus, recipe, seed=seed, **of_fit)
     sentences, search_cpu_seconds = measure(model, corpus, searches)

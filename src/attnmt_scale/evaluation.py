@@ -58,7 +58,7 @@ def losses_by(accelerator: Accelerator, model: Translator, pairs: Sequence[Pair]
 
 
 def perplexity_by(accelerator: Accelerator, model: Translator, pairs: Sequence[Pair]) -> float:
-    """As :func:`attnmt.perplexity`, by several processes."""
+    """As :func:`attnmt.metrics.perplexity`, by several processes."""
     total, tokens = losses_by(accelerator, model, pairs).sum(axis=0)
     return math.inf if total / tokens > MOST else math.exp(total / tokens)
 

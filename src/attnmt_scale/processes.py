@@ -216,26 +216,26 @@ def fit(
     progress: bool = True,
     **more: Any,
 ) -> History:
-    """As :func:`attnmt.fit`, by all processes that a launcher has started.
+    """As :func:`attnmt.training.fit`, by all processes that a launcher has started.
 
     Each process calls it with the same arguments. Without dropout, the losses and the weights are
     those of one process, up to rounding. A checkpoint may be resumed by another number of
     processes. The times in the history are those of the first process.
 
     Args:
-        model, corpus, recipe, seed: as of :func:`attnmt.fit`. A corpus may be a
+        model, corpus, recipe, seed: as of :func:`attnmt.training.fit`. A corpus may be a
             :class:`~attnmt_scale.streams.Streamed`.
         device: ``"cpu"`` or ``"cuda"``; by itself a GPU for each process, if there is one.
         precision: ``"bf16"`` for mixed precision.
         accumulate: parts that each process cuts its share of a batch into, to save memory.
         progress: show a bar, in the first process.
-        more: further arguments of :func:`attnmt.fit`.
+        more: further arguments of :func:`attnmt.training.fit`.
 
     Raises:
         ConnectionError: another process has ended, or this one was told to. The last checkpoint is
             whole.
         ValueError, FileExistsError, OSError, FloatingPointError, KeyboardInterrupt: as of
-            :func:`attnmt.fit`.
+            :func:`attnmt.training.fit`.
     """
     whole(1, accumulate=accumulate)
     with peers_watched():
