@@ -104,23 +104,25 @@ def joined_captions(
         for pair in alone.train[: captions - held_out]
         if pair.source not in known and words([pair]) <= most
     ]
-    joined = join_all(learned, most, seed)
-    if train is not None:
-        whole(1, train=train)
-        if train > len(joined):
-            raise ValueError(
-                f"train={train:,} pairs were asked for, but {len(learned):,} captions make "
-                f"{len(joined):,} of up to {most} words. Ask for fewer."
-            )
-        joined = joined[:train]
-    return Corpus(
-        f"multi30k-joined-{most}",
-        "de",
-        "en",
-        train=joined,
-        valid=join_all(alone.valid, MOST, seed),
-        test=join_all(tested, MOST, seed),
-        vocabulary_size=vocabulary_size,
-        lower=True,
-        report={"captions": len(learned), "kept": len(joined)},
-    )
+    parts = {
+        "train": _first(train, learned, most, seed=seed),
+        "valid": join_all(alone.valid, MOST, seed),
+        "test": join_all(tested, MOST, seed),
+    }
+    report = {"captions": len(learned), "kept": len(parts["train"])}
+    more = {"vocabulary_size": vocabulary_size, "lower": True, "report": report}
+    return Corpus(f"multi30k-joined-{most}", "de", "en", **parts, **more)
+
+
+def _first(train: int | None, learned: Sequence[Pair], most: int, *, seed: int) -> list[Pair]:
+    """The captions joined, as many of them as are asked for."""
+    found = join_all(learned, most, seed)
+    if train is None:
+        return found
+    whole(1, train=train)
+    if train > len(found):
+        raise ValueError(
+            f"train={train:,} pairs were asked for, but {len(learned):,} captions make "
+            f"{len(found):,} of up to {most} words. Ask for fewer."
+        )
+    return found[:train]
