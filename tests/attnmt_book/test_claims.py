@@ -326,6 +326,18 @@ def test_other_searches_and_perplexity_have_arrays_of_their_own(kept):
         measured(runs, search="beam50")
 
 
+def test_alignment_error_of_captions_is_of_the_gold_links(kept):
+    runs, store = kept
+    for right, arrays in zip((3, 4), store.values(), strict=True):
+        arrays["gold_aer"] = np.tile(np.array([right, right, 5, 5], dtype=np.uint16), (9, 1))
+    found = measured(runs, "aer")
+    assert found.scores == pytest.approx([0.4, 0.2])
+    assert compare(found, constant(0)).covers == "seeds and sentences"
+    for other in ("test:6-10", "test:known"):
+        with pytest.raises(NotRecorded):
+            measured(runs, "aer", other)
+
+
 def test_two_searches_of_the_same_models_are_paired(kept):
     runs, _ = kept
     claim = replace(LIST["q-beam"], first="kept-grammar@beam5", second="kept-grammar", seeds=(2, 2))
