@@ -9,13 +9,25 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from attnmt.attention import Attention, Dot, Global
 from attnmt.batches import pad
 from attnmt.decoder import LuongDecoder
-from attnmt.encoder import Memory
+from attnmt.encoder import Memory, StackedLSTM
 from attnmt.model import Translator, evaluating
 
 START = 2  # the index of <s>
 Feed = Callable[[Tensor, Tensor], Tensor]  # h_t and h~_t (B, 1, n), to what the next step reads
+
+
+def make_decoder(feeding: bool) -> tuple[StackedLSTM, LuongDecoder]:
+    """A small encoder and decoder to test, always with the same weights.
+
+    12 words, embeddings of 4 numbers, 6 units, the dot score.
+    """
+    torch.manual_seed(1)
+    encoder = StackedLSTM(words=12, embedding=4, hidden=6)
+    attention = Attention(Dot(6, 6), Global())
+    return encoder, LuongDecoder(12, 4, 6, attention, 6, feeding=feeding)
 
 
 def next_look(
