@@ -27,7 +27,8 @@ def make_decoder(feeding: bool) -> tuple[StackedLSTM, LuongDecoder]:
     torch.manual_seed(1)
     encoder = StackedLSTM(words=12, embedding=4, hidden=6)
     attention = Attention(Dot(6, 6), Global())
-    return encoder, LuongDecoder(12, 4, 6, attention, 6, feeding=feeding)
+    decoder = LuongDecoder(12, 4, 6, attention=attention, annotation=6, feeding=feeding)
+    return encoder, decoder
 
 
 def next_look(
