@@ -41,6 +41,9 @@ CORE = (
     "02_fixed_length",
     "03_learning_to_align",
     "04_global_attention",
+    "05_local_attention",
+    "06_input_feeding",
+    "07_decoding",
 )
 BESIDE = (
     "evidence_1",
@@ -48,6 +51,9 @@ BESIDE = (
     "evidence_3",
     "evidence_4",
     "locking_on",
+    "evidence_5",
+    "evidence_6",
+    "evidence_7",
     "gold_links",
     "what_it_costs",
 )

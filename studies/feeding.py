@@ -3,7 +3,7 @@
 First the book's recorded models (made again where ``_build/models`` does not have them) translate
 the test sentences, and what is counted there goes to ``counts``. Then further systems are trained
 with the book's recipe for the controlled corpus, and two of them twice as long; their measurements
-go to ``trained``. Everything is stored in ``results/studies/feeding.json``, which chapter 6 reads:
+go to ``trained``. Everything is stored in ``results/studies/feeding.json``, which chapter 8 reads:
 numbers, no sentences. It can be stopped and started again: what is stored is not done again.
 Usage: make study NAME=feeding
 
