@@ -21,6 +21,7 @@ from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
+from attnmt_text.subwords import join_alignment
 
 Words = Sequence[str]
 Sentences = Sequence[Words]
@@ -519,7 +520,8 @@ def force_align(
             y_{t-1}.
 
     Returns:
-        One set of links (source index, target index) a pair, counted from 0.
+        One set of links (source index, target index) a pair, counted from 0: between words, also
+        where the pairs hold subwords, whose weights are joined first.
 
     Raises:
         ValueError: the model does not attend, so it has no alignment; or another shift.
@@ -533,11 +535,14 @@ def force_align(
     def links(pairs: list[Pair]) -> list[frozenset[Link]]:
         batch = make_batch(pairs, model.source_vocabulary, model.target_vocabulary)
         _, align = model(batch.to(model.device))  # (B, T, S), </s> in the last of T
-        strongest = align.argmax(dim=-1).tolist()  # (B, T)
-        return [
-            frozenset((row[t + shift], t) for t in range(len(pair.target)))
-            for row, pair in zip(strongest, pairs, strict=True)
-        ]
+        found = []
+        for pair, weights in zip(pairs, align.double().cpu().numpy(), strict=True):
+            target = model.target_vocabulary.units.places(pair.target)
+            source = model.source_vocabulary.units.places(pair.source)
+            weights = weights[shift : shift + len(target), : len(source)]
+            strongest = join_alignment(weights, target, source).argmax(axis=1)
+            found.append(frozenset((int(s), t) for t, s in enumerate(strongest)))
+        return found
 
     return _side_by_side(
         model, pairs, links, size=lambda pair: len(pair.source), batch_size=batch_size
