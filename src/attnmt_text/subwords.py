@@ -17,13 +17,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 MARK = "▁"  # U+2581, in front of each word; in a text it is read as _
 PARTS = ("train", "valid", "test", "long", "names")  # of a corpus
-Corpus = TypeVar("Corpus")
 
 
 def letters_of(word: str) -> list[str]:
@@ -55,9 +54,8 @@ def learn_pieces(sentences: Iterable[Sequence[str]], size: int) -> list[str]:
         )
     joined = _joined_pieces(sentences, size) if letters and size > len(letters) else []
     pieces = letters + joined[: size - len(letters)]
-    most = (
-        _needed(pieces, {word for words in sentences for word in words}) if joined else len(pieces)
-    )
+    known = {word for words in sentences for word in words}
+    most = _needed(pieces, known) if joined else len(pieces)
     if most < size:
         raise ValueError(
             f"subwords={size:,} is more than this text has: it gives {most:,} pieces at most. Ask "
@@ -224,7 +222,7 @@ def cut_pairs(pairs: Iterable[Any], source: Words, target: Words) -> list[Any]:
     ]
 
 
-def in_pieces(corpus: Corpus, size: int | None) -> Corpus:
+def in_pieces(corpus: Any, size: int | None) -> Any:
     """A corpus in subwords: each side's pieces are learned from ``train``, and all pairs cut.
 
     Raw sentences stay, on which BLEU is measured, and known links stay between words.
