@@ -49,13 +49,14 @@ def rows_of(batch: Batch, first: int, step: int) -> Batch | None:
 class Losses(nn.Module):
     """What is wrapped for several processes: a batch in, its summed loss and its tokens out."""
 
-    def __init__(self, model: Translator):
+    def __init__(self, model: Translator, smoothing: float):
         super().__init__()
         self.model = model
+        self.smoothing = smoothing
 
     def forward(self, batch: Batch) -> Tensor:
         """-log p of all real target tokens of a batch: a number."""
-        return self.model.token_losses(batch).sum()
+        return self.model.token_losses(batch, self.smoothing).sum()
 
 
 class Shared(Training):
@@ -80,7 +81,7 @@ class Shared(Training):
         self.rank = accelerator.process_index
         self.processes = accelerator.num_processes
         self.facts["precision"] = accelerator.mixed_precision
-        self.losses = accelerator.prepare(Losses(self.model))
+        self.losses = accelerator.prepare(Losses(self.model, self.recipe.smoothing))
         nobody = make_batch(
             [Pair(("",), ("",), source_text="", target_text="")], *self.vocabularies
         )
