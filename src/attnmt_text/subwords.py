@@ -34,8 +34,8 @@ def learn_pieces(sentences: Iterable[Sequence[str]], size: int) -> list[str]:
     """Learn the pieces of some sentences: their characters, then what was joined, in order.
 
     Every character is a piece, so a word of known characters can always be written. Digits are
-    never joined: a number is written digit by digit, and no number is unknown. What is learned is
-    the same in every run. (The library sentencepiece counts, breaks ties, and joins.)
+    never joined: a number is written digit by digit, and none is unknown whose digits were seen.
+    What is learned is the same in every run. (The library sentencepiece counts, breaks ties, and joins.)
 
     Args:
         sentences: lists of words.
