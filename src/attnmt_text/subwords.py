@@ -35,7 +35,8 @@ def learn_pieces(sentences: Iterable[Sequence[str]], size: int) -> list[str]:
 
     Every character is a piece, so a word of known characters can always be written. Digits are
     never joined: a number is written digit by digit, and none is unknown whose digits were seen.
-    What is learned is the same in every run. (The library sentencepiece counts, breaks ties, and joins.)
+    What is learned is the same in every run. (The library sentencepiece counts, breaks ties, and
+    joins.)
 
     Args:
         sentences: lists of words.
