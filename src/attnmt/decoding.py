@@ -21,7 +21,7 @@ from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
-from attnmt_text.subwords import join_alignment
+from attnmt_text.subwords import strongest_links
 
 Words = Sequence[str]
 Sentences = Sequence[Words]
@@ -535,14 +535,9 @@ def force_align(
     def links(pairs: list[Pair]) -> list[frozenset[Link]]:
         batch = make_batch(pairs, model.source_vocabulary, model.target_vocabulary)
         _, align = model(batch.to(model.device))  # (B, T, S), </s> in the last of T
-        found = []
-        for pair, weights in zip(pairs, align.double().cpu().numpy(), strict=True):
-            target = model.target_vocabulary.units.places(pair.target)
-            source = model.source_vocabulary.units.places(pair.source)
-            weights = weights[shift : shift + len(target), : len(source)]
-            strongest = join_alignment(weights, target, source).argmax(axis=1)
-            found.append(frozenset((int(s), t) for t, s in enumerate(strongest)))
-        return found
+        weights = align[:, shift:].double().cpu().numpy()
+        units = model.source_vocabulary.units, model.target_vocabulary.units
+        return [strongest_links(*two, *units) for two in zip(weights, pairs, strict=True)]
 
     return _side_by_side(
         model, pairs, links, size=lambda pair: len(pair.source), batch_size=batch_size

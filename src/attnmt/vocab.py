@@ -83,12 +83,11 @@ class Vocabulary:
     @property
     def arguments(self) -> dict[str, Any]:
         """What makes this vocabulary again, as ``Vocabulary(**arguments)``."""
-        arguments = {
+        return {
             "words": self.words[len(SPECIALS) :],
             "language": self.language,
             "lower": self.lower,
-        }
-        return arguments | ({"subwords": True} if self.units.mark else {})
+        } | ({"subwords": True} if self.units.mark else {})
 
     def __len__(self) -> int:
         """The number of words, special symbols included."""

@@ -206,6 +206,22 @@ def join_alignment(
     return (rows @ alignment @ columns).astype(alignment.dtype)
 
 
+def strongest_links(
+    weights: np.ndarray, pair: Any, source: Words, target: Words
+) -> frozenset[tuple[int, int]]:
+    """Each target word of a pair, linked with the source word that has the largest weight.
+
+    Args:
+        weights: (T, S), of the pair's units; what stands behind its end is left out.
+        pair: of sentences.
+        source, target: the ``units`` of the two vocabularies, by which weights are joined to words.
+    """
+    rows = target.places(pair.target)
+    columns = source.places(pair.source)
+    joined = join_alignment(weights[: len(rows), : len(columns)], rows, columns)
+    return frozenset((int(s), t) for t, s in enumerate(joined.argmax(axis=1)))
+
+
 def cut_pairs(pairs: Iterable[Any], source: Words, target: Words) -> list[Any]:
     """Pairs whose words are cut into units; raw sentences and links, between words, stay.
 
