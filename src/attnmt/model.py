@@ -78,19 +78,14 @@ class Translator(nn.Module):
         memory, final = self.encoder(batch.source)
         return self.decoder(batch.target_in, memory, final)
 
-    def token_losses(self, batch: Batch, smoothing: float = 0.0) -> Tensor:
+    def token_losses(self, batch: Batch) -> Tensor:
         """-log p of each real target token of a batch, in reading order: (tokens,).
 
         Padding is left out *before* the output layer, the largest of all products.
-
-        Args:
-            batch: of pairs.
-            smoothing: the share of the loss that is the mean -log p of all words, see
-                :class:`.Recipe`.
         """
         features, _ = self(batch)
         logits = self.decoder.readout(features[batch.target_mask])  # (tokens, V)
-        return cross_entropy_(logits, batch.target_out[batch.target_mask], smoothing)
+        return cross_entropy_(logits, batch.target_out[batch.target_mask])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write weights, configuration and vocabularies as one safetensors file."""

@@ -56,14 +56,8 @@ class Recipe:
         per: the loss of a batch is a sum over its tokens, divided by the number of its tokens or of
             its sentences. A learning rate and a clip for one do not carry over to the other: the
             gradient per sentence is larger, by as many times as a sentence has tokens.
-        smoothing: label smoothing (Szegedy et al. 2016, section 7): so large a share of the loss is
-            the mean -log p of all words of the vocabulary, which keeps a model from being too sure.
-            Losses and perplexities of the training are then of the smoothed loss; those of
-            ``valid`` never are.
         keep: the weights that the model has in the end: those of the last epoch, or of the epoch
-            with the best, that is the lowest, perplexity on ``valid``; or the mean of the weights
-            after each of the last ``average`` epochs.
-        average: epochs that ``keep="mean"`` takes the mean of.
+            with the best, that is the lowest, perplexity on ``valid``.
     """
 
     epochs: int = 5
@@ -75,16 +69,11 @@ class Recipe:
     pool: int = 20
     optimiser: Literal["adam", "adadelta", "sgd"] = "adam"
     per: Literal["token", "sentence"] = "token"
-    smoothing: float = 0.0
-    keep: Literal["last", "best", "mean"] = "last"
-    average: int = 5
+    keep: Literal["last", "best"] = "last"
 
     def __post_init__(self) -> None:
-        sizes = {"batch_size": self.batch_size, "pool": self.pool, "average": self.average}
-        whole(1, epochs=self.epochs, **sizes)
+        whole(1, epochs=self.epochs, batch_size=self.batch_size, pool=self.pool)
         positive(learning_rate=self.learning_rate, clip=self.clip)
-        if not 0 <= self.smoothing < 1:
-            raise ValueError(f"smoothing must be from 0 to below 1, not {self.smoothing!r}")
         for name in ("optimiser", "per", "keep"):
             one_of(get_args(Recipe.__annotations__[name]), **{name: getattr(self, name)})
 
@@ -332,7 +321,7 @@ class Training:
 
     def gradient(self, batch: Batch) -> tuple[float, int]:
         """Compute the gradient; returns the loss, summed over the batch's tokens, and these."""
-        losses = self.model.token_losses(batch.to(self.model.device), self.recipe.smoothing)
+        losses = self.model.token_losses(batch.to(self.model.device))
         loss = losses.mean() if self.recipe.per == "token" else losses.sum() / len(batch.target_in)
         loss.backward()
         return float(losses.detach().sum()), len(losses)
@@ -432,16 +421,8 @@ class Training:
         self.history.epochs.append(epoch)
         if self.recipe.keep == "best" and self.history.best is epoch:
             self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
-        averaged = epoch.epoch - max(0, self.recipe.epochs - self.recipe.average)
-        if self.recipe.keep == "mean" and averaged > 0:
-            self.add_to_mean(averaged)
         self.sums = Counter()
         return epoch
-
-    def add_to_mean(self, count: int) -> None:
-        """Let ``best`` be the mean of the weights after ``count`` epochs, of which this is last."""
-        for name, value in self.model.state_dict().items():
-            self.best[name] = self.best.get(name, value).lerp(value, 1 / count)
 
     def bleu_on_valid(self) -> float:
         """BLEU of greedy translations of ``valid``, case ignored."""

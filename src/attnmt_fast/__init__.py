@@ -61,46 +61,35 @@ class Linear(nn.Linear):
 
 
 class _CrossEntropy(Function):
-    """``log sum_k exp(x_k) - x_y``, and its gradient ``softmax(x) - 1_y``, where x was.
-
-    Smoothed by e, ``(1 - e) x_y + e mean_k x_k`` stands for x_y, and ``(1 - e) 1_y + e / V`` for
-    1_y.
-    """
+    """``log sum_k exp(x_k) - x_y``, and its gradient ``softmax(x) - 1_y``, where x was."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, y: Tensor, smoothing: float) -> Tensor:
+    def forward(ctx, x: Tensor, y: Tensor) -> Tensor:
         x = x.detach()
         of_y = x.gather(1, y[:, None])
-        if smoothing:
-            of_y = (1 - smoothing) * of_y + smoothing * x.mean(dim=1, keepdim=True)
         largest = x.amax(dim=1, keepdim=True)
         total = x.sub_(largest).exp_().sum(dim=1, keepdim=True)
         ctx.save_for_backward(x, y, total)
         ctx.used = False
-        ctx.smoothing = smoothing
         return (largest + total.log() - of_y).squeeze(1)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None]:
         if ctx.used:
             raise RuntimeError("the logits are used up: compute the losses again for each gradient")
         ctx.used = True
         x, y, total = ctx.saved_tensors
-        grad = grad[:, None]
-        x.mul_(grad / total)
-        if ctx.smoothing:
-            x.sub_(grad * (ctx.smoothing / x.size(1)))
-        return x.scatter_add_(1, y[:, None], (ctx.smoothing - 1) * grad), None, None
+        x.mul_(grad[:, None] / total)
+        return x.scatter_add_(1, y[:, None], -grad[:, None]), None
 
 
-def cross_entropy_(logits: Tensor, y: Tensor, smoothing: float = 0.0) -> Tensor:
+def cross_entropy_(logits: Tensor, y: Tensor) -> Tensor:
     """-log p of each word y (N,) by its logits (N, V), which are used up: (N,).
 
     As torch.nn.functional.cross_entropy, in one (N, V) of memory instead of three. The gradient can
-    be computed once. In mixed precision it is computed in float32. ``smoothing`` is PyTorch's
-    ``label_smoothing``.
+    be computed once. In mixed precision it is computed in float32.
     """
     if logits.dtype == torch.bfloat16:
         logits = logits.float()
-    return _CrossEntropy.apply(logits, y, smoothing)
+    return _CrossEntropy.apply(logits, y)

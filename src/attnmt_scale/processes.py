@@ -49,14 +49,13 @@ def rows_of(batch: Batch, first: int, step: int) -> Batch | None:
 class Losses(nn.Module):
     """What is wrapped for several processes: a batch in, its summed loss and its tokens out."""
 
-    def __init__(self, model: Translator, smoothing: float):
+    def __init__(self, model: Translator):
         super().__init__()
         self.model = model
-        self.smoothing = smoothing
 
     def forward(self, batch: Batch) -> Tensor:
         """-log p of all real target tokens of a batch: a number."""
-        return self.model.token_losses(batch, self.smoothing).sum()
+        return self.model.token_losses(batch).sum()
 
 
 class Shared(Training):
@@ -81,7 +80,7 @@ class Shared(Training):
         self.rank = accelerator.process_index
         self.processes = accelerator.num_processes
         self.facts["precision"] = accelerator.mixed_precision
-        self.losses = accelerator.prepare(Losses(self.model, self.recipe.smoothing))
+        self.losses = accelerator.prepare(Losses(self.model))
         nobody = make_batch(
             [Pair(("",), ("",), source_text="", target_text="")], *self.vocabularies
         )

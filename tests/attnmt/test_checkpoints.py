@@ -66,7 +66,7 @@ def live(corpus, name, folder, checkpoint, pipe=None):
     model = dropping(corpus)
     if pipe is not None:
         losses = model.token_losses
-        model.token_losses = lambda *given: (os.write(pipe, b"."), losses(*given))[1]
+        model.token_losses = lambda batch: (os.write(pipe, b"."), losses(batch))[1]
     resumed = {} if checkpoint is None else {"checkpoint": checkpoint, "every": 2, "resume": True}
     history = fit(model, corpus, KILLED[name], 5, "cpu", progress=False, **resumed)
     save_file(weights_of(model), folder / "weights")
@@ -164,11 +164,11 @@ def stop_after(model, steps, error=Stop):
     """Let the training of a model fail in the step after some steps."""
     losses, seen = model.token_losses, []
 
-    def counted(*given):
+    def counted(batch):
         seen.append(1)
         if len(seen) > steps and model.training:
             raise error
-        return losses(*given)
+        return losses(batch)
 
     model.token_losses = counted
 
@@ -213,21 +213,6 @@ def test_a_training_that_stopped_goes_on(small, tmp_path, undisturbed, steps):
     history = train(model, small, path, measure_bleu=True)
     assert same(weights_of(model), undisturbed[2])
     assert told(history) == told(undisturbed[1])
-
-
-@pytest.mark.parametrize("steps", [9, 25, 35])
-def test_a_mean_of_weights_goes_on_too(small, tmp_path, steps):
-    """Before the first epoch that counts, among them, and in the last; smoothed besides."""
-    recipe = replace(KILLED["adam"], keep="mean", average=2, smoothing=0.1)
-    whole = dropping(small)
-    train(whole, small, recipe=recipe)
-    model = dropping(small)
-    stop_after(model, steps)
-    with pytest.raises(Stop):
-        train(model, small, tmp_path / "checkpoint", recipe)
-    model = dropping(small)
-    train(model, small, tmp_path / "checkpoint", recipe)
-    assert same(weights_of(model), weights_of(whole))
 
 
 def test_a_checkpoint_changes_nothing(small, tmp_path, undisturbed):
@@ -424,10 +409,10 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_checkpoint(small, tmp
     path, model = tmp_path / "checkpoint", dropping(small)
     losses, seen, last = model.token_losses, [], {}
 
-    def poisoned(*given):
+    def poisoned(batch):
         seen.append(1)
         last["weights"], last["file"] = weights_of(model), path.read_bytes()
-        return losses(*given) * (math.nan if len(seen) == 9 else 1)
+        return losses(batch) * (math.nan if len(seen) == 9 else 1)
 
     model.token_losses = poisoned
     with pytest.raises(FloatingPointError, match=r"nan.*epoch 1, batch 9, at learning rate 0\.03"):
@@ -443,7 +428,7 @@ def test_a_loss_too_large_for_a_perplexity_stops_too(small):
     """The loss and its gradient are numbers still; exp of the loss soon is none."""
     model = dropping(small)
     losses, before = model.token_losses, weights_of(model)
-    model.token_losses = lambda *given: losses(*given) * 0 + 701
+    model.token_losses = lambda batch: losses(batch) * 0 + 701
     with pytest.raises(FloatingPointError, match=r"701 a token.*batch 1, at.*try a smaller one"):
         train(model, small)
     assert same(weights_of(model), before)
@@ -461,12 +446,12 @@ def press_after(model, steps, times=1):
     """Press Ctrl-C in the middle of a step."""
     losses, seen = model.token_losses, []
 
-    def counted(*given):
+    def counted(batch):
         seen.append(1)
         if model.training and len(seen) == steps:
             for _ in range(times):
                 signal.raise_signal(signal.SIGINT)
-        return losses(*given)
+        return losses(batch)
 
     model.token_losses = counted
     return seen

@@ -144,50 +144,7 @@ def test_a_falling_rate_falls_from_step_to_step(corpus, monkeypatch):
     assert rates == pytest.approx([1 - done / steps for done in range(steps)])
 
 
-def test_smoothing_keeps_a_model_from_being_too_sure(corpus):
-    """It learns less well what stands in ``train``, and gives no word nearly all probability."""
-    models = [rnnsearch(corpus, hidden=16) for _ in range(2)]
-    recipe = Recipe(epochs=3, batch_size=16, learning_rate=1e-2)
-    sure, unsure = (
-        fit(model, corpus, replace(recipe, smoothing=share), device="cpu", progress=False)
-        for model, share in zip(models, (0.0, 0.3))
-    )
-    assert sure.epochs[-1].train_perplexity < unsure.epochs[-1].train_perplexity
-    batch = next(batches(corpus.train, corpus.source_vocabulary, corpus.target_vocabulary, 64))
-    assert models[0].token_losses(batch).min() < models[1].token_losses(batch).min()
-
-
-@pytest.mark.parametrize("value", [-0.1, 1, math.nan])
-def test_a_share_of_smoothing_must_leave_some_of_the_loss(value):
-    with pytest.raises(ValueError, match=r"smoothing must be from 0 to below 1, not"):
-        Recipe(smoothing=value)
-
-
-@pytest.mark.parametrize(("average", "count"), [(2, 2), (9, 4), (1, 1)])
-def test_the_mean_of_the_last_epochs_weights_is_kept(corpus, monkeypatch, average, count):
-    """All epochs if there are not so many. The training itself goes on as it would."""
-    after = []
-    end_epoch = Training.end_epoch
-
-    def watched(training, measure_bleu):
-        after.append({n: w.clone() for n, w in training.model.state_dict().items()})
-        return end_epoch(training, measure_bleu)
-
-    monkeypatch.setattr(Training, "end_epoch", watched)
-    model = rnnsearch(corpus, hidden=5)
-    recipe = Recipe(epochs=4, keep="mean", average=average)
-    fit(model, corpus, recipe, device="cpu", progress=False)
-    for name, weights in model.state_dict().items():
-        mean = torch.stack([one[name] for one in after[-count:]]).mean(dim=0)
-        torch.testing.assert_close(weights, mean)
-    last = rnnsearch(corpus, hidden=5)
-    fit(last, corpus, replace(recipe, keep="last"), device="cpu", progress=False)
-    assert all(torch.equal(after[3][n], w) for n, w in last.state_dict().items())
-
-
-@pytest.mark.parametrize(
-    "name", ["epochs", "batch_size", "learning_rate", "clip", "pool", "average"]
-)
+@pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "clip", "pool"])
 @pytest.mark.parametrize("value", [0, -1, math.nan])
 def test_a_recipe_must_make_sense(name, value):
     with pytest.raises(ValueError, match=f"{name} must be a (positive|whole) number"):

@@ -69,17 +69,15 @@ def test_a_linear_layer_is_kept_as_pytorchs_is():
     assert torch.equal(ours(x), theirs(x))
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("of", ["mean", "each"])
-def test_cross_entropy_is_pytorchs_and_so_is_its_gradient(of, smoothing):
+def test_cross_entropy_is_pytorchs_and_so_is_its_gradient(of):
     torch.manual_seed(0)
     x = 10 * torch.randn(6, V, dtype=torch.double)
     x[0, 3], x[1, 4] = 1e4, -1e4  # where exp(x) is no number
     y = torch.tensor([3, 4, 0, V - 1, 7, 7])
     grads, weights = [], torch.ones(6) / 6 if of == "mean" else torch.rand(6)
     ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
-    pytorchs = cross_entropy(theirs, y, reduction="none", label_smoothing=smoothing)
-    losses = cross_entropy_(ours.clone(), y, smoothing), pytorchs
+    losses = cross_entropy_(ours.clone(), y), cross_entropy(theirs, y, reduction="none")
     torch.testing.assert_close(*losses)
     for loss, given in zip(losses, (ours, theirs), strict=True):
         (loss * weights).sum().backward()
