@@ -1,49 +1,25 @@
 """The attention-only model of chapter 9, trained ahead of time, beside the book's recorded runs.
 
 There is no second copy of the model: its classes are the code cells of ``book/09_lookup.ipynb``
-that carry the tag ``model``, and this script runs those cells. It trains the model on both corpora
-with the seeds of the book, and once with another learning rate. Each run is stored as the book's
-recorded runs are, in ``results/studies/attention_only.json``, with a hash of the cells. It can be
-stopped and started again: what is stored is not trained again, as long as the cells are the same.
+that carry the tag ``model``, and ``attnmt_book.models`` runs those cells. This script trains the
+model on both corpora with the seeds of the book, and once with another learning rate. Each run is
+stored as the book's recorded runs are, in ``results/studies/attention_only.json``, with a hash of
+the cells. It can be stopped and started again: what is stored is not trained again, as long as the
+cells are the same.
 Usage: make study NAME=attention_only
 """
 
-import hashlib
-import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
-
-import nbformat
 
 from attnmt import fit
 from attnmt_book.corpora import CORPORA
+from attnmt_book.models import cells, code_hash, execute
 from attnmt_book.runs import RUN, record, undertrained_plan
-from studies.study import ROOT, head_of, open_store, save_store, store_of
+from studies.study import head_of, open_store, save_store, store_of
 
-CHAPTER = ROOT / "book" / "09_lookup.ipynb"
 STORE = store_of(__file__)
 NAMES = ("grammar", "multi30k")  # of the corpora
 RATES = (2e-3, 4e-3)  # on the controlled corpus, seed 0
-
-
-def cells(chapter: Path = CHAPTER) -> list[str]:
-    """The code cells of the chapter that make the model."""
-    notebook = nbformat.read(chapter, as_version=4)
-    return [cell.source for cell in notebook.cells if "model" in cell.metadata.get("tags", [])]
-
-
-def code_hash(sources: list[str]) -> str:
-    """SHA-256 of the cells, by which a test tells whether the stored runs are theirs."""
-    return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
-
-
-def execute(sources: list[str]) -> dict[str, Any]:
-    """The names that the cells define."""
-    names: dict[str, Any] = {"__name__": "chapter"}
-    for source in sources:
-        exec(compile(source, "<chapter 9>", "exec"), names)
-    return names
 
 
 class Study:

@@ -4,8 +4,8 @@ A model that attends spends its first updates as if it did not: the weights are 
 learns a language model of the target. Then, within some hundred updates, attention locks on:
 alignment error and perplexity fall together. This script finds the update at which that happens,
 for a base model and for the same model with one choice changed, and stores the curves in
-``results/studies/lock_on.json``, which chapter 4 reads. It can be stopped and started again: what
-is stored is not trained again. Usage: make study NAME=lock_on
+``results/studies/lock_on.json``, which the page ``locking_on`` reads. It can be stopped and started
+again: what is stored is not trained again. Usage: make study NAME=lock_on
 """
 
 import math

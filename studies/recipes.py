@@ -5,8 +5,8 @@ learning rate is halved. Both take hundreds of thousands of updates. This script
 recipes on the 16,000 pairs of the controlled corpus, with the paper's first weights and with
 PyTorch's, without and with dropout. The book's quick recipe stands beside them: its runs are
 recorded in ``results/`` already, and are copied from there. All goes into
-``results/studies/recipes.json``, which chapter 4 reads. It can be stopped and started again: what
-is stored is not trained again. Usage: make study NAME=recipes
+``results/studies/recipes.json``, which the page ``locking_on`` reads. It can be stopped and started
+again: what is stored is not trained again. Usage: make study NAME=recipes
 """
 
 import time

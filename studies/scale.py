@@ -15,10 +15,12 @@ Usage: make study NAME=scale
 """
 
 import json
+import math
 import os
 import random
 import signal
 import socket
+import statistics
 import sys
 import tempfile
 import time
@@ -173,11 +175,11 @@ def trained(size: int, job: dict[str, Any], out: Path) -> dict[str, Any]:
     """
     codes = ended(crowd(size, learn, job, out))
     if any(codes):
-        raise RuntimeError(f"{codes}: {said(out)}")
+        raise RuntimeError(f"{codes}: {complaints(out)}")
     return json.loads(Path(f"{out}.json").read_text()) | {"weights": load_file(out)}
 
 
-def said(out: Path) -> str:
+def complaints(out: Path) -> str:
     """What the processes wrote to their standard error."""
     return "\n".join(path.read_text() for path in sorted(out.parent.glob(f"{out.name}.said.*")))
 
@@ -347,6 +349,32 @@ def main() -> None:
                 store[part.__name__] = work(part, Path(folder))
             save_store(STORE, store)
             print(f"{part.__name__} is done", flush=True)
+
+
+def said(store: dict[str, Any]) -> dict[str, str]:
+    """The numbers of the page *At the papers' size*, as they are written there."""
+    found = {"several-weights": f"{max(row['weights'] for row in store['same']):.0e}"}
+    found["kills"] = str(len(store["kills"]))
+    grown: list[float] = []
+    for name in ("pass", "epoch"):
+        marks = store["streamed"][name]
+        rate = marks[-1]["pairs"] / marks[-1]["cpu_seconds"]
+        found[f"{name}-rate"] = f"{round(rate, -3):,.0f}"
+        found[f"{name}-seconds"] = f"{marks[-1]['cpu_seconds']:.0f}"
+        grown.append(marks[-1]["MB"] - marks[1]["MB"])
+    found["growth"] = str(max(1, math.ceil(max(grown))))
+    for batch in sorted({row["batch"] for row in store["speed"]}):
+        found[f"gain-{batch}"] = f"{gain(store['speed'], batch):.1f}"
+    return found
+
+
+def gain(rows: list[dict], batch: int) -> float:
+    """How many times as fast two processes are as one, by the clock; the median of the repeats."""
+    of = {
+        size: [r["seconds"] for r in rows if (r["processes"], r["batch"]) == (size, batch)]
+        for size in (1, 2)
+    }
+    return statistics.median(one / two for one, two in zip(of[1], of[2], strict=True))
 
 
 if __name__ == "__main__":

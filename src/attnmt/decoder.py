@@ -24,11 +24,21 @@ class Decoder(nn.Module, ABC):
 
     Attributes:
         attends: whether ``step`` gives an alignment.
+        dropout: share of what ``drop`` is given that training sets to zero.
     """
 
     embedding: nn.Embedding
     attention: nn.Module | None
     attends: bool
+    dropout = 0.0
+
+    def drop(self, x: Tensor) -> Tensor:
+        """Dropout, while training."""
+        return dropout(x, self.dropout, self.training)
+
+    def embed(self, words: Tensor) -> Tensor:
+        """What ``step`` reads of words (...): ``E y``, (..., m)."""
+        return self.embedding(words)
 
     @abstractmethod
     def start(self, memory: Memory, final: Any) -> tuple[Memory, Any]:
@@ -60,7 +70,7 @@ class Decoder(nn.Module, ABC):
         memory, state = self.start(memory, final)
         features: list[Tensor] = []
         aligns: list[Tensor | None] = []
-        Ey = self.embedding(target_in)  # (B, T, m)
+        Ey = self.embed(target_in)  # (B, T, m)
         ahead = self.ahead(Ey)
         for t in range(Ey.size(1)):
             known = {} if ahead is None else {"ahead": ahead[:, t]}
@@ -102,6 +112,9 @@ class BahdanauDecoder(Decoder):
         output_state: which state the output layer reads: ``"previous"`` s_{i-1} as in appendix
             A.2.2 and the authors' code, or ``"current"`` s_i as in equation 4 and most later code.
             The paper disagrees with itself here.
+        dropout: share of each word's embedding, and of t_i before the product with W_o, that
+            training sets to zero. (The paper has none. Later code drops in these two places; the
+            recurrence is left alone, as by Zaremba et al. 2014.)
     """
 
     def __init__(
@@ -113,10 +126,12 @@ class BahdanauDecoder(Decoder):
         annotation: int,
         maxout: int,
         output_state: str = "previous",
+        dropout: float = 0.0,
     ):
         super().__init__()
         one_of(("previous", "current"), output_state=output_state)
         self.output_state = output_state
+        self.dropout = dropout
         self.embedding = nn.Embedding(words, embedding)
         self.attention = attention
         self.attends = isinstance(attention, Attention)
@@ -129,6 +144,10 @@ class BahdanauDecoder(Decoder):
         # [U_o, V_o, C_o], two numbers for each maxout unit
         self.maxout = Linear(hidden + embedding + annotation, 2 * maxout)
         self.W_o = Linear(maxout, words)
+
+    def embed(self, words: Tensor) -> Tensor:
+        """``E y`` of words (...), after dropout: (..., m)."""
+        return self.drop(self.embedding(words))
 
     def start(self, memory: Memory, final: Tensor) -> tuple[Memory, BahdanauState]:
         """``s_0 = tanh(W_s h_1(backward))`` (RNNencdec: of ``h_S``), and ``U_a h_j`` for all j."""
@@ -172,7 +191,7 @@ class BahdanauDecoder(Decoder):
         """``t_i = maxout(U_o s + V_o E y_{i-1} + C_o c_i)``, then ``W_o t_i``: (..., V)."""
         t_tilde = self.maxout(features)  # (..., 2l)
         t = t_tilde.unflatten(-1, (-1, 2)).amax(dim=-1)  # (..., l): the larger of each two
-        return self.W_o(t)
+        return self.W_o(self.drop(t))
 
 
 class LSTMState(NamedTuple):
@@ -227,10 +246,6 @@ class LSTMDecoder(Decoder):
         self.rnn = nn.LSTM(inputs or embedding, hidden, layers, batch_first=True, dropout=inner)
         self.W_s = Linear(hidden, words)
         self.dropout = dropout
-
-    def drop(self, x: Tensor) -> Tensor:
-        """Dropout, while training."""
-        return dropout(x, self.dropout, self.training)
 
     def recur(self, read: Tensor, state: LSTMState) -> tuple[Tensor, Tensor, Tensor]:
         """One step of all layers, which read (B, m): the top layer's h_t (B, 1, n), all h and c."""

@@ -102,15 +102,17 @@ class ForwardGRU(nn.Module):
         words: size of the source vocabulary.
         embedding: m, size of a word's embedding.
         hidden: n, units, which is the size of an annotation.
+        dropout: share of each word's embedding that training sets to zero.
     """
 
     directions = 1
 
-    def __init__(self, words: int, embedding: int, hidden: int):
+    def __init__(self, words: int, embedding: int, hidden: int, dropout: float = 0.0):
         super().__init__()
         self.embedding = nn.Embedding(words, embedding)
         self.rnn = nn.GRU(embedding, hidden, batch_first=True, bidirectional=self.directions == 2)
         self.annotation_size = self.directions * hidden
+        self.dropout = dropout
 
     def forward(self, source: Source) -> tuple[Memory, Tensor]:
         """Read the sentences.
@@ -119,7 +121,8 @@ class ForwardGRU(nn.Module):
             The memory, and the last direction's final state (B, n), which has read the whole
             sentence: ``h_S``, or, of two directions, ``h_1(backward)``.
         """
-        annotations, final = read(self.rnn, self.embedding(source.ids), source)
+        embedded = dropout(self.embedding(source.ids), self.dropout, self.training)
+        annotations, final = read(self.rnn, embedded, source)
         return Memory(annotations, source.mask), final[-1]
 
 
@@ -134,6 +137,7 @@ class BidirectionalGRU(ForwardGRU):
         embedding: m, size of a word's embedding.
         hidden: n, units in each direction; an annotation has 2n numbers. The final state is
             ``h_1(backward)``, which has read the sentence from its end to its beginning.
+        dropout: share of each word's embedding that training sets to zero.
     """
 
     directions = 2

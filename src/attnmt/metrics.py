@@ -20,6 +20,7 @@ from attnmt.vocab import SPECIALS, UNK
 
 Side = Sequence[str]  # a sentence for each pair: what a system said, or the references
 MOST = 700  # nats a token: exp of much more is no number
+PARTING = {False: {}, True: {"tokenize": "none", "force": True}}  # force: without a warning
 ONE_WORD = "⟨unk⟩"  # sacreBLEU's tokeniser leaves it in one piece, but cuts <unk> into three words
 
 
@@ -73,7 +74,14 @@ class Bleu:
     high: float | None = None
 
 
-def bleu(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap: int = 0) -> Bleu:
+def bleu(
+    hypotheses: Side,
+    references: Side,
+    lowercase: bool = False,
+    bootstrap: int = 0,
+    *,
+    tokenised: bool = False,
+) -> Bleu:
     """BLEU by sacreBLEU on raw sentences, which it tokenises itself (Papineni et al. 2002).
 
     An ``<unk>`` counts as one word, one that no reference has.
@@ -83,6 +91,7 @@ def bleu(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap:
         references: raw reference sentences, one for each.
         lowercase: ignore case.
         bootstrap: number of resamples for the confidence interval, at least 2; 0 for none.
+        tokenised: both are words already, with spaces between them, and sacreBLEU parts nothing.
 
     Raises:
         TypeError: one sentence instead of lists.
@@ -93,7 +102,7 @@ def bleu(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap:
     whole(0, bootstrap=bootstrap)
     if bootstrap == 1:
         raise ValueError("bootstrap must be at least 2 for an interval, or 0 for none, not 1")
-    metric = BLEU(lowercase=lowercase)
+    metric = BLEU(lowercase=lowercase, **PARTING[tokenised])
     ours = unknown_as_one_word(hypotheses)
     result = metric.corpus_score(ours, [list(references)], n_bootstrap=max(1, bootstrap))
     signature = str(metric.get_signature())
@@ -115,7 +124,9 @@ def unknown_as_one_word(sentences: Side) -> list[str]:
     return [sentence.replace(SPECIALS[UNK], ONE_WORD) for sentence in sentences]
 
 
-def bleu_statistics(hypotheses: Side, references: Side, lowercase: bool = False) -> np.ndarray:
+def bleu_statistics(
+    hypotheses: Side, references: Side, lowercase: bool = False, *, tokenised: bool = False
+) -> np.ndarray:
     """What BLEU adds up over sentences: (N, 10) whole numbers.
 
     The columns are the length of the translation and of the reference, the right n-grams and all
@@ -126,7 +137,8 @@ def bleu_statistics(hypotheses: Side, references: Side, lowercase: bool = False)
         TypeError, ValueError: as :func:`bleu`.
     """
     _check(hypotheses, references)
-    metric = BLEU(lowercase=lowercase, effective_order=True)  # of no effect on what is counted
+    # the order that is effective is of no effect on what is counted
+    metric = BLEU(lowercase=lowercase, effective_order=True, **PARTING[tokenised])
     rows = []
     for ours, reference in zip(unknown_as_one_word(hypotheses), references, strict=True):
         one = metric.sentence_score(ours, [reference])
@@ -201,6 +213,11 @@ def texts(model: Model, translations: Sequence[Translation]) -> list[str]:
     return [model.target_vocabulary.detokenise(translation.words) for translation in translations]
 
 
+def references(pairs: Sequence[Pair], tokenised: bool = False) -> list[str]:
+    """What BLEU compares with: each pair's target, raw, or its words with spaces between them."""
+    return [" ".join(pair.target) if tokenised else pair.target_text for pair in pairs]
+
+
 @dataclass(frozen=True)
 class Bucket:
     """BLEU on the sentences of ``shortest`` to ``longest`` source words."""
@@ -216,6 +233,8 @@ def bleu_by_length(
     edges: Sequence[int] = (1, 6, 11, 16, 21, 26, 31, 36, 41, 51, 61),
     lowercase: bool = True,
     bootstrap: int = 200,
+    *,
+    tokenised: bool = False,
 ) -> list[Bucket]:
     """BLEU for each bucket of source length; empty buckets are left out.
 
@@ -228,6 +247,7 @@ def bleu_by_length(
         edges: first length of each bucket, and one past the last.
         lowercase: ignore case.
         bootstrap: resamples for each bucket's 95% interval.
+        tokenised: hypotheses are words with spaces between them; references are the pairs' words.
     """
     if len(hypotheses) != len(pairs):
         raise ValueError(f"{len(hypotheses)} hypotheses for {len(pairs)} pairs")
@@ -236,8 +256,8 @@ def bleu_by_length(
         inside = [k for k, pair in enumerate(pairs) if first <= len(pair.source) < past]
         if inside:
             ours = [hypotheses[k] for k in inside]
-            theirs = [pairs[k].target_text for k in inside]
-            score = bleu(ours, theirs, lowercase, bootstrap=bootstrap)
+            theirs = references([pairs[k] for k in inside], tokenised)
+            score = bleu(ours, theirs, lowercase, bootstrap=bootstrap, tokenised=tokenised)
             buckets.append(Bucket(first, past - 1, score))
     return buckets
 

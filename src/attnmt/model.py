@@ -70,7 +70,7 @@ class Translator(nn.Module):
 
         ``align`` is None for a model that does not attend.
         """
-        features, align, state = self.decoder.step(self.decoder.embedding(y_prev), state, memory)
+        features, align, state = self.decoder.step(self.decoder.embed(y_prev), state, memory)
         return self.decoder.readout(features).log_softmax(dim=-1), align, state
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
@@ -231,6 +231,7 @@ def rnnencdec(
     embedding: int | None = None,
     maxout: int | None = None,
     output_state: str = "current",
+    dropout: float = 0.0,
     sizes: str = "laptop",
     init: str = "torch",
     seed: int = 0,
@@ -245,14 +246,15 @@ def rnnencdec(
         embedding: m, numbers of a word's embedding (paper: 620); as ``hidden`` if not given.
         maxout: l, units of the output layer (paper: 500); as ``hidden`` if not given.
         output_state: the state that the output layer reads, see :class:`.BahdanauDecoder`.
+        dropout: see :class:`.BahdanauDecoder` (the paper has none).
         sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
         seed: of the initial weights.
     """
-    encoder = ForwardGRU(len(corpus.source_vocabulary), embedding, hidden)
+    encoder = ForwardGRU(len(corpus.source_vocabulary), embedding, hidden, dropout=dropout)
     target = len(corpus.target_vocabulary)
     reading = {"attention": FixedContext(), "annotation": encoder.annotation_size}
-    writing = {"maxout": maxout, "output_state": output_state}
+    writing = {"maxout": maxout, "output_state": output_state, "dropout": dropout}
     decoder = BahdanauDecoder(target, embedding, hidden, **reading, **writing)
     return Translator(encoder, decoder, corpus)
 
@@ -265,6 +267,7 @@ def rnnsearch(
     alignment: int | None = None,
     maxout: int | None = None,
     output_state: str = "previous",
+    dropout: float = 0.0,
     sizes: str = "laptop",
     init: str = "torch",
     seed: int = 0,
@@ -279,15 +282,16 @@ def rnnsearch(
         alignment: units of the alignment model (paper: 1000); as ``hidden`` if not given.
         maxout: l, units of the output layer (paper: 500); as ``hidden`` if not given.
         output_state: the state that the output layer reads, see :class:`.BahdanauDecoder`.
+        dropout: see :class:`.BahdanauDecoder` (the paper has none).
         sizes: ``"laptop"`` or ``"paper"``, for the sizes that are not given.
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
         seed: of the initial weights.
     """
-    encoder = BidirectionalGRU(len(corpus.source_vocabulary), embedding, hidden)
+    encoder = BidirectionalGRU(len(corpus.source_vocabulary), embedding, hidden, dropout=dropout)
     target = len(corpus.target_vocabulary)
     d = encoder.annotation_size
     reading = {"attention": Attention(Additive(hidden, d, alignment), Global()), "annotation": d}
-    writing = {"maxout": maxout, "output_state": output_state}
+    writing = {"maxout": maxout, "output_state": output_state, "dropout": dropout}
     decoder = BahdanauDecoder(target, embedding, hidden, **reading, **writing)
     return Translator(encoder, decoder, corpus)
 

@@ -100,7 +100,7 @@ def train(
         out: The file to save the model in. It must not exist yet.
         model: rnnencdec, sutskever, rnnsearch or luong, and its arguments: --model.name luong
             --model.score general --model.dropout 0.2
-        corpus: grammar, multi30k, files or stream, and its arguments: --corpus.name files
+        corpus: grammar, multi30k, joined, files or stream, and its arguments: --corpus.name files
             --corpus.source FILE --corpus.target FILE; --corpus.subwords 4000 cuts the words of
             files and of multi30k into so many pieces a side
         recipe: laptop, bahdanau, luong or luong-dropout, and what is to be changed of it:

@@ -7,9 +7,11 @@ pairs, and list it here.
 from collections.abc import Callable
 
 from attnmt.corpus import Corpus, corpus_from_files, grammar_corpus, multi30k
+from attnmt_book.joined import joined_captions
 
 CORPORA: dict[str, Callable[..., Corpus]] = {
     "grammar": grammar_corpus,
     "multi30k": multi30k,
+    "joined": joined_captions,
     "files": corpus_from_files,
 }

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from attnmt.checks import one_of
 from attnmt.corpus import Corpus, Link, Pair
-from attnmt_book.runs import results_folder
+from attnmt_book.folders import results_folder
 
 LINK = re.compile(r"(\d+)([-?])(\d+)")
+LINKED = "multi30k-de-en"  # the corpus
 BY = ("first", "second", "settled")
 
 
@@ -111,8 +112,8 @@ def gold_pairs(corpus: Corpus, by: str = "settled") -> list[Pair]:
             another version of the tokeniser parted them in another way).
     """
     one_of(BY, by=by)
-    if corpus.name != "multi30k-de-en":
-        raise ValueError(f"the gold links are of multi30k-de-en, not of {corpus.name}")
+    if corpus.name != LINKED:
+        raise ValueError(f"the gold links are of {LINKED}, not of {corpus.name}")
     pairs = []
     for gold in gold_links():
         pair = corpus.test[gold.index]

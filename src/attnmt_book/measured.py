@@ -91,13 +91,16 @@ def sentences(run: Run, part: str, what: str, search: str = "") -> np.ndarray | 
     """A run's statistics (sentences, k) of a part of the test set; None if they were not kept.
 
     The arrays are those of :class:`.Sentences`: PART_WHAT, or PART_SEARCH_WHAT for another search;
-    PART_length has the words of each source, PART_known whether a sentence has no unknown word.
+    PART_length has the words of each source, PART_known whether a sentence has no unknown word. The
+    alignment error of captions is of the pairs with gold links, which are a part of test.
     """
     if run.format == "attnmt-run-1":
         return None
     arrays = _statistics(run.name)
     name, _, chosen = part.partition(":")
     array = arrays.get("_".join(filter(None, [name, search, STORED.get(what, what)])))
+    if array is None and (part, what) == ("test", "aer"):
+        return arrays.get("gold_aer")
     if array is None or not chosen:
         return array
     if chosen == "known":

@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,7 +32,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from attnmt.checks import one_of
 from attnmt.corpus import Corpus, Pair
-from attnmt.decoding import force_align, greedy
+from attnmt.decoding import Translation, force_align, greedy
 from attnmt.files import write_aside
 from attnmt.metrics import (
     Bleu,
@@ -41,13 +41,17 @@ from attnmt.metrics import (
     bleu,
     bleu_by_length,
     bleu_statistics,
+    references,
     sentence_losses,
     texts,
     without_unknown,
 )
-from attnmt.model import CONSTRUCTORS, Translator
+from attnmt.model import Translator
 from attnmt.training import RECIPES, History, Recipe, fit
 from attnmt_book.corpora import CORPORA
+from attnmt_book.folders import results_folder
+from attnmt_book.gold import LINKED, gold_pairs
+from attnmt_book.models import MODELS, load
 from attnmt_book.searches import entropies, monotone_steps, search_of
 
 
@@ -66,9 +70,10 @@ class Run:
     """One training and all that was measured after it.
 
     ``parts`` holds a :class:`.Bleu` for each part of the corpus that was translated (test, and
-    where there are any long and names); ``by_length`` is of test and long together; ``command``
-    makes the run again. The first format had no learning curve within epochs, kept no
-    translations, and counted an ``<unk>`` as three words.
+    where there are any long and names); ``by_length`` is of test and long together; ``aer`` is of
+    test, or, on captions, of the pairs with gold links; ``command`` makes the run again. The first
+    format had no learning curve within epochs, kept no translations, and counted an ``<unk>`` as
+    three words.
     """
 
     name: str
@@ -96,6 +101,7 @@ class Run:
 
 RUN = TypeAdapter(Run)
 PARTS = ("test", "long", "names")
+LINKS = ("test_aer", "gold_aer")  # the first of them that a run has is its AER
 
 
 @dataclass(frozen=True)
@@ -107,8 +113,9 @@ class Sentences:
     ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends),
     ``PART_length`` (words of the source) and ``PART_known`` (whether both vocabularies have all of
     its words); for a model that attends ``PART_monotone`` (:func:`.monotone_steps`) and
-    ``PART_entropy`` (:func:`.entropies`); and ``PART_SEARCH_bleu`` of each further search. The
-    ``translations`` have the sentences of each part, if the text is ours.
+    ``PART_entropy`` (:func:`.entropies`); and ``PART_SEARCH_bleu`` of each further search.
+    ``gold_aer`` is of the captions that have gold links (:mod:`.gold`). The ``translations`` have
+    the sentences of each part, if the text is ours.
     """
 
     statistics: dict[str, np.ndarray]
@@ -155,7 +162,7 @@ def record(
         test_perplexity=perplexity_of(statistics["test_losses"]),
         parts=bleu_of_parts(sentences.translations, corpus),
         by_length=bleu_of_lengths(sentences.translations, corpus),
-        aer=aer_of(statistics["test_aer"]) if "test_aer" in statistics else None,
+        aer=next((aer_of(statistics[key]) for key in LINKS if key in statistics), None),
         samples=[translate_sample(model, text) for text in samples],
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
         search_cpu_seconds=search_cpu_seconds,
@@ -168,8 +175,9 @@ def bleu_of_parts(translations: Mapping[str, list[str]], corpus: Corpus) -> dict
     """BLEU of each part of a corpus that was translated."""
     found = {}
     for part, texts_of_part in translations.items():
-        references = [pair.target_text for pair in getattr(corpus, part)]
-        found[part] = bleu(texts_of_part, references, lowercase=True, bootstrap=200)
+        theirs = references(getattr(corpus, part), tokenised(corpus))
+        how = {"bootstrap": 200, "tokenised": tokenised(corpus)}
+        found[part] = bleu(texts_of_part, theirs, lowercase=True, **how)
     return found
 
 
@@ -179,12 +187,28 @@ def bleu_of_lengths(translations: Mapping[str, list[str]], corpus: Corpus) -> li
     return bleu_by_length(
         [text for part in there for text in translations[part]],
         [pair for part in there for pair in getattr(corpus, part)],
+        tokenised=tokenised(corpus),
     )
 
 
 def ours(corpus: Corpus) -> bool:
     """Whether the corpus's text is our own, so that its translations can be kept."""
     return corpus.name.startswith("grammar-")
+
+
+def tokenised(corpus: Corpus) -> bool:
+    """Whether BLEU is measured on the words themselves: Moses's, in lower case, of captions.
+
+    So work on Multi30k reports it. All else is printed as one would, and sacreBLEU parts it.
+    """
+    return corpus.name.startswith("multi30k-")
+
+
+def written(model: Translator, found: Sequence[Translation], corpus: Corpus) -> list[str]:
+    """Translations as BLEU reads them."""
+    if tokenised(corpus):
+        return [" ".join(one.words) for one in found]
+    return texts(model, found)
 
 
 def measure(
@@ -201,20 +225,30 @@ def measure(
         began = time.process_time()
         found = greedy(model, [pair.source for pair in pairs])
         search_cpu_seconds += time.process_time() - began
-        translations[part] = texts(model, found)
-        counted = {"bleu": _bleu_counts(translations[part], pairs)}
+        translations[part] = written(model, found, corpus)
+        theirs = references(pairs, tokenised(corpus))
+        count = partial(bleu_counts, theirs=theirs, tokenised=tokenised(corpus))
+        counted = {"bleu": count(translations[part])}
         counted |= _counts(model, pairs)
         if model.attends:
             counted |= {"monotone": monotone_steps(found), "entropy": entropies(found)}
         for name, search in further.items():
-            counted[f"{name}_bleu"] = _bleu_counts(texts(model, search(pairs, found)), pairs)
+            counted[f"{name}_bleu"] = count(written(model, search(pairs, found), corpus))
         statistics |= {f"{part}_{what}": rows for what, rows in counted.items()}
+    if model.attends and corpus.name == LINKED:
+        statistics["gold_aer"] = link_counts(model, gold_pairs(corpus))
     return Sentences(statistics, translations), search_cpu_seconds
 
 
-def _bleu_counts(sentences: list[str], pairs: Sequence[Pair]) -> np.ndarray:
-    references = [pair.target_text for pair in pairs]
-    return bleu_statistics(sentences, references, lowercase=True).astype(np.uint16)
+def bleu_counts(ours: list[str], theirs: list[str], tokenised: bool) -> np.ndarray:
+    """:func:`.bleu_statistics`, small: (N, 10)."""
+    found = bleu_statistics(ours, theirs, lowercase=True, tokenised=tokenised)
+    return found.astype(np.uint16)
+
+
+def link_counts(model: Translator, pairs: Sequence[Pair]) -> np.ndarray:
+    """:func:`.alignment_statistics` of a model's links, small: (N, 4)."""
+    return alignment_statistics(force_align(model, pairs), pairs).astype(np.uint16)
 
 
 def _counts(model: Translator, pairs: Sequence[Pair]) -> dict[str, np.ndarray]:
@@ -227,8 +261,7 @@ def _counts(model: Translator, pairs: Sequence[Pair]) -> dict[str, np.ndarray]:
         "known": known,
     }
     if model.attends and pairs[0].sure is not None:
-        links = alignment_statistics(force_align(model, pairs), pairs)
-        counted["aer"] = links.astype(np.uint16)
+        counted["aer"] = link_counts(model, pairs)
     return counted
 
 
@@ -253,12 +286,6 @@ def translate_sample(model: Translator, text: str) -> Sample:
 
 
 # ------------------------------------------------------------------------------- store and load
-
-
-def results_folder() -> Path:
-    """Where recorded runs lie: in the repository, or inside the installed package."""
-    checkout = Path(__file__).parents[2] / "results"
-    return checkout if checkout.is_dir() else Path(__file__).parent / "results"
 
 
 def undertrained_folder() -> Path:
@@ -428,11 +455,7 @@ TITLES = {  # what figures and tables call the systems
 
 @cache
 def book(folder: Path | None = None) -> dict[str, Any]:
-    """What a folder's ``runs.toml`` says: ``systems``, ``tiers``, and the ``corpora``'s settings.
-
-    A system is a constructor with its arguments. It may name one of ``attnmt.training.RECIPES`` in
-    place of the corpus's ``recipe``.
-    """
+    """What a folder's ``runs.toml`` says: ``systems``, ``tiers``, ``corpora`` and ``searches``."""
     path = (folder or results_folder()) / "runs.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -445,13 +468,14 @@ def planned(*tiers: str) -> dict[str, tuple[str, str, int]]:
     Raises:
         ValueError: no such tier.
     """
-    plan = {tier["name"]: tier for tier in book()["tiers"]}
+    plan = book()["tiers"]
+    there = {tier["name"]: tier for tier in plan}
     for tier in tiers:
-        one_of(plan, tier=tier)
+        one_of(there, tier=tier)
     return {
         f"{system}-{tier['corpus']}-{seed}": (system, tier["corpus"], seed)
-        for name, tier in plan.items()
-        if name in (tiers or plan)
+        for tier in plan
+        if tier["name"] in (tiers or there)
         for seed in tier["seeds"]
         for system in tier["systems"]
     }
@@ -464,8 +488,31 @@ def names(*tiers: str) -> list[str]:
 
 @cache
 def corpus_of(name: str) -> Corpus:
-    """A corpus of the plan, with as many training pairs as that says."""
-    return CORPORA[name](train=book()["corpora"][name]["train"])
+    """A corpus of the plan, with as many training pairs as that says.
+
+    Raises:
+        DataUnavailable: its text is neither on this machine nor to be had.
+    """
+    plan = book()["corpora"][name]
+    return CORPORA[plan.get("corpus", name)](train=plan["train"], **plan.get("arguments", {}))
+
+
+def constructed(system: str, corpus_name: str) -> dict[str, Any]:
+    """The constructor of a system (``model``), and its arguments on a corpus.
+
+    Those that the corpus gives to that constructor come first, and the system's own go before them.
+    """
+    own = {key: value for key, value in book()["systems"][system].items() if key != "recipe"}
+    return book()["corpora"][corpus_name].get("models", {}).get(own["model"], {}) | own
+
+
+def recipe_of(system: str, corpus_name: str) -> Recipe:
+    """The recipe of a corpus; or the one of ``attnmt.training.RECIPES`` that the system names; or
+    the corpus's with the changes that the system has.
+    """
+    recipe = book()["corpora"][corpus_name]["recipe"]
+    own = book()["systems"][system].get("recipe", {})
+    return RECIPES[own] if isinstance(own, str) else Recipe(**recipe | own)
 
 
 def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Run, Sentences]:
@@ -479,20 +526,20 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
 
     Raises:
         ValueError: the book has no such run.
+        DataUnavailable: its text is neither on this machine nor to be had.
     """
     one_of(names(), name=name)
     system, corpus_name, seed = planned()[name]
     corpus = corpus_of(corpus_name)
     plan = book()["corpora"][corpus_name]
-    arguments = {**book()["systems"][system], "seed": seed}
-    recipe = RECIPES[arguments.pop("recipe")] if "recipe" in arguments else Recipe(**plan["recipe"])
-    model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
+    arguments = constructed(system, corpus_name)
+    model = MODELS[arguments.pop("model")](corpus, **arguments, seed=seed)
     checkpoint = work / f"{name}.checkpoint" if work else None
     run, sentences = record(
         name,
         model,
         corpus,
-        recipe=recipe,
+        recipe=recipe_of(system, corpus_name),
         seed=seed,
         samples=plan["samples"],
         searches=_searches(system, corpus_name),
@@ -522,7 +569,7 @@ def measure_again(name: str, work: Path, folder: Path | None = None) -> tuple[Ru
     run = load_run(name, folder)
     path = work / f"{name}.safetensors"
     corpus = corpus_of(corpus_name)
-    sentences, _ = measure(Translator.load(path), corpus, _searches(system, corpus_name))
+    sentences, _ = measure(load(path), corpus, _searches(system, corpus_name))
     found = bleu_of_parts(sentences.translations, corpus)
     if found != run.parts:
         raise ValueError(

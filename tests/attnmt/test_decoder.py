@@ -330,6 +330,52 @@ def test_dropout_is_for_training_alone_and_0_is_none(feeding, memory):
     torch.testing.assert_close(decoder.readout(plain[0]), decoder.W_s(plain[0]), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("kind", [("additive", "global"), None], ids=["rnnsearch", "rnnencdec"])
+def test_dropout_of_bahdanaus_decoder_sits_on_the_words_and_before_the_softmax(kind, memory):
+    """And nowhere else: the state, the context and the alignment pass unharmed."""
+    decoder, final = bahdanau(kind).train(), last_states()
+    decoder.dropout = 1.0
+    features, align = decoder(TARGET_IN, memory, final)
+    torch.testing.assert_close(
+        (features, align), decoder(TARGET_IN.flip(1), memory, final), rtol=0, atol=0
+    )  # no word is read
+    words = features[..., N : N + M]
+    assert not words.any()
+    assert (features[..., :N] != 0).all() and (features[..., N + M :] != 0).all()
+    assert not torch.allclose(features[:, 0], features[:, 1])  # the state goes on
+    torch.testing.assert_close(decoder.readout(features), decoder.W_o.bias.expand(B, T, V))
+
+
+def test_gates_and_output_layer_of_a_step_read_the_same_dropped_word(memory):
+    decoder = bahdanau().train()
+    decoder.dropout = 0.5
+    read, ahead = [], decoder.ahead
+    decoder.ahead = lambda Ey: (read.append(Ey), ahead(Ey))[1]
+    features, _ = decoder(TARGET_IN, memory, last_states())
+    assert torch.equal(features[..., N : N + M], read[0])
+    kept = read[0] != 0
+    assert kept.any() and not kept.all()
+    plain = decoder.embedding(TARGET_IN)
+    torch.testing.assert_close(read[0][kept], 2 * plain[kept])  # what is left weighs more
+
+
+@pytest.mark.parametrize("kind", [("additive", "global"), None], ids=["rnnsearch", "rnnencdec"])
+def test_dropout_of_bahdanaus_decoder_is_for_training_alone_and_0_draws_nothing(kind, memory):
+    final, decoder = last_states(), bahdanau(kind)
+    plain = decoder(TARGET_IN, memory, final)
+    logits = decoder.readout(plain[0])
+    before = torch.get_rng_state()
+    torch.testing.assert_close(decoder.train()(TARGET_IN, memory, final), plain, rtol=0, atol=0)
+    assert torch.equal(decoder.readout(plain[0]), logits)
+    assert torch.equal(torch.get_rng_state(), before)
+    decoder.dropout = 0.5
+    one, other = (decoder.readout(decoder(TARGET_IN, memory, final)[0]) for _ in range(2))
+    assert not torch.allclose(one, other) and not torch.allclose(one, logits)
+    decoder.eval()
+    torch.testing.assert_close(decoder(TARGET_IN, memory, final), plain, rtol=0, atol=0)
+    assert torch.equal(decoder.readout(plain[0]), logits)
+
+
 # ------------------------------------------------------------------------- values and bad input
 
 

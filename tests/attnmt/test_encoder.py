@@ -206,6 +206,18 @@ def test_turning_round_leaves_padding_and_twice_is_nothing():
     assert (order.gather(1, order) == torch.arange(5)).all()
 
 
+@pytest.mark.parametrize("name", ["forward", "bidirectional"])
+def test_dropout_of_a_gru_sits_on_the_embedding(name):
+    encoder, (one, other) = made(name).train(), (pad([[5, 6, 7]]), pad([[8, 9, 10]]))
+    plain = encoder(one)[0].annotations
+    assert torch.equal(encoder.eval()(one)[0].annotations, plain)  # 0 changes nothing
+    encoder.dropout = 1.0
+    assert torch.equal(encoder(one)[0].annotations, plain)  # nor does any in eval mode
+    (deaf, _), (deaf_too, _) = encoder.train()(one), encoder(other)
+    torch.testing.assert_close(deaf.annotations, deaf_too.annotations)
+    assert (deaf.annotations != 0).all()
+
+
 def test_dropout_sits_on_the_embedding_and_between_the_layers():
     """A dropout of 1 lets nothing through; annotations themselves are not dropped."""
     encoder, (one, other) = made("lstm layers").train(), (pad([[5, 6, 7]]), pad([[8, 9, 10]]))

@@ -18,6 +18,7 @@ from attnmt.metrics import (
     alignment_statistics,
     bleu_statistics,
     paired_bootstrap,
+    references,
     sentence_losses,
     texts,
     without_unknown,
@@ -162,6 +163,28 @@ def test_bleu_by_length_is_bleu_of_each_bucket():
     assert short.bleu.score == pytest.approx(expected.score)
     assert (middle.shortest, middle.longest, middle.bleu.sentences) == (6, 10, 2)
     assert middle.bleu.score == pytest.approx(100)
+
+
+def test_bleu_of_words_is_that_of_words_as_they_are_parted(caplog):
+    """What sacreBLEU would cut stays whole, and nothing is said of it."""
+    ours, theirs = ["a red,hot house ."] * 120, ["a red , hot house ."] * 120
+    words = bleu(ours, theirs, tokenised=True)
+    assert words.precisions[:2] == pytest.approx([100 * 3 / 4, 100 * 1 / 3])
+    counted = bleu_statistics(ours[:1], theirs[:1], tokenised=True)[0]
+    assert counted.tolist() == [4, 6, 3, 1, 0, 0, 4, 3, 2, 1]
+    assert "tok:none" in words.signature
+    assert not caplog.records
+    cut = bleu(ours[:9], theirs[:9])
+    assert cut.score == pytest.approx(100)
+    assert "tok:13a" in cut.signature
+
+
+def test_bleu_of_words_by_length_compares_with_the_pairs_words():
+    pairs = [Pair(("a",) * 3, ("b", ".", "-", "c"), "", "B.-c")]
+    (bucket,) = bleu_by_length(["b . - c"], pairs, tokenised=True, bootstrap=2)
+    assert bucket.bleu.score == pytest.approx(100)
+    assert references(pairs) == ["B.-c"]
+    assert references(pairs, tokenised=True) == ["b . - c"]
 
 
 def test_bleu_by_length_needs_a_hypothesis_a_pair():

@@ -216,6 +216,30 @@ def test_wrong_sizes_and_unknown_names_are_refused_by_all(make, corpus):
         make(corpus, units=4)
 
 
+@pytest.mark.parametrize("make", [rnnencdec, rnnsearch], ids=lambda make: make.__name__)
+def test_dropout_reaches_both_sides_and_changes_no_first_weight(make, corpus):
+    plain = make(corpus, hidden=4)
+    model = make(corpus, hidden=4, dropout=0.3)
+    assert model.encoder.dropout == model.decoder.dropout == model.config["dropout"] == 0.3
+    assert plain.encoder.dropout == plain.decoder.dropout == plain.config["dropout"] == 0
+    for (name, one), (_, other) in zip(
+        plain.state_dict().items(), model.state_dict().items(), strict=True
+    ):
+        assert torch.equal(one, other), name
+    with pytest.raises(ValueError, match="dropout must be from 0 to below 1, not 1"):
+        make(corpus, dropout=1)
+
+
+@pytest.mark.parametrize("make", [rnnencdec, rnnsearch], ids=lambda make: make.__name__)
+def test_training_without_dropout_draws_no_random_number(make, corpus):
+    batch = make_batch(corpus.train[:5], corpus.source_vocabulary, corpus.target_vocabulary)
+    model = make(corpus, hidden=4).train()
+    before = torch.get_rng_state()
+    losses = model.token_losses(batch)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(model.eval().token_losses(batch), losses)
+
+
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("dropout", [-0.1, 1.5])
 @pytest.mark.parametrize("make", [sutskever, luong], ids=lambda make: make.__name__)

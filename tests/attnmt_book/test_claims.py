@@ -21,7 +21,7 @@ from attnmt_book.claims import (
 )
 from attnmt_book.comparison import Comparison, Term, by_sentences, compare, constant, decide, share
 from attnmt_book.measured import NotRecorded, measured
-from attnmt_book.runs import book, results_folder, undertrained
+from attnmt_book.runs import book, planned, results_folder, undertrained
 
 # Of the list as it was frozen. Whoever changes a claim writes down in [[changes]] of claims.toml
 # what was changed, when, and why, with the new sum; and puts it here.
@@ -79,11 +79,27 @@ def test_perplexities_are_compared_as_a_ratio():
 def test_systems_are_those_of_the_recordings(claim):
     names = [name for name in (claim.first, claim.second) if isinstance(name, str)]
     assert {corpus_of(name) for name in names} <= {"grammar", "multi30k", "joined", "joined30"}
+    recorded = {f"{system}-{corpus}" for system, corpus, _ in planned().values()}
+    assert {name.partition("@")[0] for name in names} <= recorded
     if claim.tier == "A":
         (tier,) = (tier for tier in book()["tiers"] if tier["name"] == "A")
         systems = {name.partition("@")[0].removesuffix("-grammar") for name in names}
         assert systems <= set(tier["systems"])
         assert LIST.tiers["A"] == len(tier["seeds"])
+
+
+@pytest.mark.parametrize("tier", LIST.tiers)
+def test_a_tier_records_all_that_its_rows_ask_for(tier):
+    """With its own seeds, or with those of the tiers before it."""
+    before = [name for name in LIST.tiers if name <= tier]
+    recorded = {}
+    for system, corpus, seed in planned(*before).values():
+        recorded.setdefault(f"{system}-{corpus}", set()).add(seed)
+    for claim in LIST.claims:
+        if claim.tier == tier:
+            for name in (claim.first, claim.second):
+                if isinstance(name, str):
+                    assert set(range(LIST.tiers[tier])) <= recorded[name.partition("@")[0]]
 
 
 def test_rows_of_tables_1_and_4_have_eight_seeds_where_the_tier_can_have_more():
@@ -308,6 +324,18 @@ def test_other_searches_and_perplexity_have_arrays_of_their_own(kept):
     assert measured(runs, "length").scores == pytest.approx([1, 1])
     with pytest.raises(NotRecorded, match="no bleu of 'test' with the search 'beam50'"):
         measured(runs, search="beam50")
+
+
+def test_alignment_error_of_captions_is_of_the_gold_links(kept):
+    runs, store = kept
+    for right, arrays in zip((3, 4), store.values(), strict=True):
+        arrays["gold_aer"] = np.tile(np.array([right, right, 5, 5], dtype=np.uint16), (9, 1))
+    found = measured(runs, "aer")
+    assert found.scores == pytest.approx([0.4, 0.2])
+    assert compare(found, constant(0)).covers == "seeds and sentences"
+    for other in ("test:6-10", "test:known"):
+        with pytest.raises(NotRecorded):
+            measured(runs, "aer", other)
 
 
 def test_two_searches_of_the_same_models_are_paired(kept):

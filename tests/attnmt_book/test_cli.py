@@ -251,7 +251,7 @@ def test_train_overwrites_nothing(run, tmp_path):
         (["--model.hiden", "3"], "'hiden'. It has: hidden, embedding"),
         (["--model.name", "gpt"], "model.name must be one of rnnencdec, "),
         (["--model.hidden", "-1"], "hidden must be a whole number"),
-        (["--corpus.name", "wmt"], "corpus.name must be one of grammar, multi30k, files"),
+        (["--corpus.name", "wmt"], "corpus.name must be one of grammar, multi30k, joined, files"),
         (["--corpus.name", "files"], "'train'. It has: source, target"),
         (["--recipe.epoch", "3"], "recipe laptop: .*'epoch'.* It has: epochs, "),
         (["--recipe.epochs", "many"], "epochs must be a whole number"),

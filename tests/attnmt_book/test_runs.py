@@ -3,17 +3,31 @@
 import json
 import os
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
-from attnmt import Recipe, Translator, bleu, greedy, perplexity, rnnsearch, training
-from attnmt.metrics import texts
+from attnmt import (
+    DataUnavailable,
+    Recipe,
+    Translator,
+    beam_search,
+    bleu,
+    force_align,
+    greedy,
+    multi30k,
+    perplexity,
+    rnnsearch,
+    training,
+)
+from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import sutskever
-from attnmt.training import BAHDANAU, RECIPES
-from attnmt_book import runs
+from attnmt.training import BAHDANAU
+from attnmt_book import joined, runs
 from attnmt_book.corpora import CORPORA
+from attnmt_book.models import MODELS
 from attnmt_book.runs import load_run, load_statistics, load_translations, record, save_run
 
 
@@ -162,9 +176,8 @@ def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
     assert run.name == name
     assert run.command == f"attnmt record {name}"
     assert run.format == "attnmt-run-2"
-    settings = dict(plan["systems"][system])
-    own = RECIPES.get(settings.pop("recipe", None))
-    assert run.recipe == (own or Recipe(**plan["corpora"][corpus_name]["recipe"]))
+    settings = runs.constructed(system, corpus_name)
+    assert run.recipe == runs.recipe_of(system, corpus_name)
     assert run.seed == run.model["seed"] == seed
     assert settings.items() <= run.model.items()
     assert len(run.history.epochs) == run.recipe.epochs
@@ -182,7 +195,7 @@ def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
 
 def test_the_runs_of_a_corpus_learned_from_the_same_pairs():
     for edition in (runs.results_folder(), runs.undertrained_folder()):
-        for corpus_name in CORPORA:
+        for corpus_name in {*CORPORA, *runs.book()["corpora"]}:
             found = [load_run(p.stem, edition) for p in edition.glob(f"*-{corpus_name}-*.json")]
             assert len({run.corpus["fingerprint"] for run in found}) <= 1
 
@@ -217,6 +230,148 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
         ValueError, match=r"name must be one of odd-one-made-up-0, odd.*not 'other-made-up-0'"
     ):
         runs.make("other-made-up-0")
+
+
+def test_a_system_has_its_own_arguments_before_those_of_the_corpus(monkeypatch):
+    of_luong = {"hidden": 8, "dropout": 0.3}
+    plan = {
+        "systems": {
+            "plain": {"model": "luong", "score": "dot"},
+            "bare": {"model": "luong", "dropout": 0.0, "recipe": {"learning_rate": 1e-3}},
+            "other": {"model": "rnnsearch", "recipe": "bahdanau"},
+        },
+        "corpora": {"text": {"recipe": {"epochs": 7}, "models": {"luong": of_luong}}},
+    }
+    monkeypatch.setattr(runs, "book", lambda: plan)
+    plain = {"model": "luong", "score": "dot", "hidden": 8, "dropout": 0.3}
+    assert runs.constructed("plain", "text") == plain
+    assert runs.constructed("bare", "text") == {"model": "luong", "hidden": 8, "dropout": 0.0}
+    assert runs.constructed("other", "text") == {"model": "rnnsearch"}
+    assert runs.recipe_of("plain", "text") == Recipe(epochs=7)
+    assert runs.recipe_of("bare", "text") == Recipe(epochs=7, learning_rate=1e-3)
+    assert runs.recipe_of("other", "text") == BAHDANAU
+
+
+PLAN = runs.book()
+
+
+@pytest.mark.parametrize(
+    ("system", "corpus_name"), sorted({(system, on) for system, on, _ in runs.planned().values()})
+)
+def test_every_system_of_the_plan_can_be_made(system, corpus_name, corpus):
+    """With its own arguments, but small."""
+    arguments = runs.constructed(system, corpus_name) | {"hidden": 8}
+    arguments |= {"embedding": 4} if "embedding" in arguments else {}
+    model = MODELS[arguments.pop("model")](corpus, **arguments, seed=2)
+    assert model.config["model"] == PLAN["systems"][system]["model"]
+    assert arguments.items() <= model.config.items()
+    assert runs.recipe_of(system, corpus_name).epochs > 1
+
+
+def test_captions_are_trained_with_dropout_and_the_best_epoch_is_kept():
+    for system, corpus_name, _ in runs.planned("B", "D").values():
+        arguments = runs.constructed(system, corpus_name)
+        assert (arguments["dropout"], arguments["hidden"]) == (0.3, 256)
+        assert runs.recipe_of(system, corpus_name).keep == "best"
+
+
+def test_the_ladder_is_climbed_one_step_at_a_time():
+    """From rung to rung of Luong et al. 2015, Table 1, one thing is added."""
+    rungs = [runs.constructed(f"ladder-{rung}", "multi30k") for rung in LADDER]
+    added = [
+        {key: value for key, value in above.items() if below.get(key) != value}
+        for below, above in pairwise(rungs)
+    ]
+    attention = {"model": "luong", "score": "location", "bidirectional": False}
+    assert added == [
+        {"reverse": True},
+        {"dropout": 0.2},
+        attention,
+        {"feeding": True},
+        {"score": "general", "window": "local-p"},
+    ]
+    assert {rung["layers"] for rung in rungs} == {2}
+
+
+LADDER = ("base", "reverse", "dropout", "location", "feeding", "local-p")
+
+
+def test_a_tier_may_have_several_parts_and_keeps_their_order(monkeypatch):
+    part = {"name": "D", "corpus": "long", "seeds": [0, 1], "systems": ["a"]}
+    tiers = [part, {**part, "name": "A"}, {**part, "corpus": "short", "seeds": [1]}]
+    monkeypatch.setattr(runs, "book", lambda: {"tiers": tiers})
+    assert runs.names("D") == ["a-long-0", "a-long-1", "a-short-1"]
+    assert runs.names("A") == ["a-long-0", "a-long-1"]
+
+
+# ------------------------------------------------------------------------------------ captions
+
+
+@pytest.fixture(scope="module")
+def captions(corpus):
+    """A made-up corpus that is taken for captions: not ours, and with gold links."""
+    return replace(corpus, name="multi30k-de-en", lower=True, test=corpus.test[:9])
+
+
+@pytest.fixture
+def of_captions(captions, sharp, monkeypatch):
+    sure = [replace(pair, sure=frozenset({(0, 0)})) for pair in captions.test[:4]]
+    monkeypatch.setattr(runs, "gold_pairs", lambda corpus: sure)
+    return runs.measure(sharp, captions, ["beam5"])[0], sure
+
+
+def test_bleu_of_captions_is_of_words_as_sacrebleu_counts_them(of_captions, captions, sharp):
+    sentences, _ = of_captions
+    sources = [pair.source for pair in captions.test]
+    theirs = [" ".join(pair.target) for pair in captions.test]
+    for key, search in (("test_bleu", greedy), ("test_beam5_bleu", beam_search)):
+        ours = [" ".join(found.words).replace("<unk>", "?") for found in search(sharp, sources)]
+        expected = BLEU(lowercase=True, tokenize="none").corpus_score(ours, [theirs])
+        length, of_reference, *counts = sentences.statistics[key].sum(axis=0).tolist()
+        assert (length, of_reference) == (expected.sys_len, expected.ref_len)
+        assert counts == [*expected.counts, *expected.totals]
+    scored = runs.bleu_of_parts(sentences.translations, captions)["test"]
+    assert "tok:none" in scored.signature and "case:lc" in scored.signature
+    buckets = runs.bleu_of_lengths(sentences.translations, captions)
+    assert all("tok:none" in bucket.bleu.signature for bucket in buckets)
+
+
+def test_alignment_error_of_captions_is_that_of_the_gold_links(of_captions, sharp):
+    sentences, pairs = of_captions
+    links = force_align(sharp, pairs)
+    found = sentences.statistics["gold_aer"]
+    assert found.shape == (4, 4)
+    assert runs.aer_of(found) == pytest.approx(alignment_error_rate(links, pairs))
+
+
+def test_of_captions_no_sentence_is_kept(captions, tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "gold_pairs", lambda corpus: corpus.test)
+    model = rnnsearch(captions, hidden=6)
+    run, sentences = record("x-multi30k-0", model, captions, Recipe(epochs=1), progress=False)
+    assert run.aer == pytest.approx(
+        alignment_error_rate(force_align(model, captions.test), captions.test)
+    )
+    save_run(run, sentences, tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == [
+        "x-multi30k-0.json",
+        "x-multi30k-0.npz",
+    ]
+    assert all(rows.dtype.kind in "uifb" for rows in sentences.statistics.values())
+    text = (tmp_path / "x-multi30k-0.json").read_text()
+    assert not any(pair.source_text in text for pair in captions.test if len(pair.source) > 1)
+
+
+@pytest.mark.parametrize("name", ["rnnsearch-multi30k-0", "rnnsearch-joined30-0"])
+def test_without_the_captions_recording_says_what_is_missing(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNMT_DATA", str(tmp_path))
+    nowhere = lambda *args, **kwargs: multi30k(*args, **kwargs | {"url": "http://127.0.0.1:9"})  # noqa: E731
+    monkeypatch.setitem(runs.CORPORA, "multi30k", nowhere)
+    monkeypatch.setattr(joined, "multi30k", nowhere)
+    monkeypatch.setattr(runs, "corpus_of", runs.corpus_of.__wrapped__)
+    with pytest.raises(
+        DataUnavailable, match=r"train\.de\.gz is not in .* could not be downloaded"
+    ):
+        runs.make(name, progress=False)
 
 
 def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch):

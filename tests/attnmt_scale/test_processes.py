@@ -42,7 +42,7 @@ def resumed_by(folder: Path, sizes: tuple[int, int], job: dict) -> dict:
     out = folder / f"resumed-{sizes[0]}-{sizes[1]}"
     job = job | {"how": {"checkpoint": f"{out}.checkpoint", "every": 2, "resume": True}}
     codes = ended(crowd(sizes[0], until, 9, job, out))
-    told = scale.said(out)
+    told = scale.complaints(out)
     return trained(sizes[1], job, out) | {"codes": codes, "told": told}
 
 
@@ -132,7 +132,7 @@ def program(folder: Path) -> None:
     job = JOB | {"how": {"checkpoint": f"{out}.checkpoint"}}
     found["interrupted"] = {
         "codes": ended(crowd(2, interrupted, job, out)),
-        "told": scale.said(out),
+        "told": scale.complaints(out),
     }
     (folder / "found.json").write_text(json.dumps(found))
     assert ended(crowd(1, measured, folder / "measured")) == [0]

@@ -6,16 +6,16 @@ import re
 import pytest
 
 from press.contents import ROOT
-from studies import papers_size
+from studies import papers_size, scale
 from studies.papers_size import COUNTS, GPUS, PAPERS, STORE, hours, said
 
 STORED = json.loads(STORE.read_text(encoding="utf8"))
 PAGE = (ROOT / "book" / "at_the_papers_size.md").read_text(encoding="utf8")
 
 
-def test_the_page_has_the_numbers_of_the_study():
+def test_the_page_has_the_numbers_of_both_studies():
     written = re.findall(r"<!--([\w-]+)-->(.*?)<!--/-->", PAGE)
-    expected = said(STORED)
+    expected = said(STORED) | scale.said(json.loads(scale.STORE.read_text(encoding="utf8")))
     assert len(written) > 30
     assert written == [(name, expected[name]) for name, _ in written]
 
