@@ -18,6 +18,7 @@ from attnmt.vocab import Vocabulary, tokenise
 from attnmt_grammar import Sample, written
 from attnmt_grammar.store import draw_once, uncollected
 from attnmt_text import MULTI30K_URL, data_folder, default_folder, raw_pairs, read_lines
+from attnmt_text.subwords import in_pieces
 
 Link = tuple[int, int]
 Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
@@ -27,10 +28,11 @@ Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
 class Pair:
     """A sentence and its translation.
 
-    ``source`` and ``target`` are words, ``source_text`` and ``target_text`` the raw sentences that
-    BLEU is measured on. Where the alignment is known, ``sure`` and ``possible`` are sets of links
-    ``(source index, target index)`` counted from 0, every sure link also being a possible one (Och
-    and Ney 2003), and ``classes`` names the word class of each target word; otherwise ``None``.
+    ``source`` and ``target`` are words, or subwords; ``source_text`` and ``target_text`` the raw
+    sentences that BLEU is measured on. Where the alignment of the words is known, ``sure`` and
+    ``possible`` are sets of links ``(source index, target index)`` counted from 0, every sure link
+    also being a possible one (Och and Ney 2003), and ``classes`` names the word class of each
+    target word; otherwise ``None``.
     """
 
     source: tuple[str, ...]
@@ -48,7 +50,7 @@ class Corpus:
 
     ``report`` counts what happened on the way in (pairs read, dropped, kept). The grammar's corpus
     also has ``long``, pairs longer than any of ``train``, and ``names``, pairs with a name that
-    ``train`` never shows.
+    ``train`` never shows. ``pieces``, if there are any, are the subwords of source and target.
     """
 
     name: str
@@ -62,18 +64,21 @@ class Corpus:
     long: list[Pair] = field(default_factory=list, repr=False)
     names: list[Pair] = field(default_factory=list, repr=False)
     report: dict[str, int] = field(default_factory=dict)
+    pieces: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
 
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
-        """The ``vocabulary_size`` most frequent source words of ``train``."""
-        return self._vocabulary([pair.source for pair in self.train], self.source_language)
+        """The ``vocabulary_size`` most frequent source words of ``train``, or the subwords."""
+        return self._vocabulary(0, [pair.source for pair in self.train], self.source_language)
 
     @cached_property
     def target_vocabulary(self) -> Vocabulary:
-        """The ``vocabulary_size`` most frequent target words of ``train``."""
-        return self._vocabulary([pair.target for pair in self.train], self.target_language)
+        """The ``vocabulary_size`` most frequent target words of ``train``, or the subwords."""
+        return self._vocabulary(1, [pair.target for pair in self.train], self.target_language)
 
-    def _vocabulary(self, sentences: list[tuple[str, ...]], language: str) -> Vocabulary:
+    def _vocabulary(self, side: int, sentences: list[tuple[str, ...]], language: str) -> Vocabulary:
+        if self.pieces:
+            return Vocabulary(self.pieces[side], language, lower=self.lower, subwords=True)
         return Vocabulary.build(sentences, self.vocabulary_size, language, lower=self.lower)
 
     @cached_property
@@ -129,6 +134,7 @@ def corpus_from_files(
     vocabulary_size: int = 4_092,
     lower: bool = True,
     max_length: int = 50,
+    subwords: int | None = None,
 ) -> Corpus:
     """A corpus of your own parallel text, plain or gzipped.
 
@@ -143,6 +149,7 @@ def corpus_from_files(
         vocabulary_size: words a side.
         lower: write everything in lower case.
         max_length: pairs with more words on either side are dropped.
+        subwords: as of :func:`multi30k`.
 
     Raises:
         FileNotFoundError: no such file.
@@ -169,7 +176,7 @@ def corpus_from_files(
     name = Path(source).name.split(".")[0]
     parts = {"train": train, "valid": held_out[:valid], "test": held_out[valid:]}
     more = {"vocabulary_size": vocabulary_size, "lower": lower, "report": report}
-    return Corpus(name, *languages, **parts, **more)
+    return in_pieces(Corpus(name, *languages, **parts, **more), subwords)
 
 
 def _read_texts(
@@ -209,6 +216,7 @@ def multi30k(
     vocabulary_size: int = 4_092,
     lower: bool = True,
     max_length: int = 50,
+    subwords: int | None = None,
     folder: str | os.PathLike | None = None,
     url: str = MULTI30K_URL,
 ) -> Corpus:
@@ -224,12 +232,15 @@ def multi30k(
             multiple of 16, which matrix products like.
         lower: write everything in lower case.
         max_length: training pairs with more words on either side are dropped, as both papers do.
+        subwords: pieces a side that words are cut into, in place of ``vocabulary_size`` whole words
+            (Sennrich et al. 2016). They are learned from ``train``.
         folder: where the files are, instead of ``attnmt_text.data_folder()``; they lie in
             its ``multi30k``.
         url: the address of the files.
 
     Raises:
-        ValueError: an unknown pair, or more pairs than there are.
+        ValueError: an unknown pair, more pairs than there are, or a number of subwords that the
+            text does not allow.
         DataUnavailable: the files are neither on this machine nor to be had.
     """
     one_of(MULTI30K_PAIRS, pair=pair)
@@ -257,7 +268,7 @@ def multi30k(
         parts[part] = take_pairs(texts, languages, lower, max_length=sys.maxsize, report={})
     report["kept"] = train
     more = {"vocabulary_size": vocabulary_size, "lower": lower, "report": report}
-    return Corpus(f"multi30k-{pair}", *languages, **parts, **more)
+    return in_pieces(Corpus(f"multi30k-{pair}", *languages, **parts, **more), subwords)
 
 
 # ------------------------------------------------------------------------ the controlled corpus

@@ -21,6 +21,7 @@ from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
+from attnmt_text.subwords import strongest_links
 
 Words = Sequence[str]
 Sentences = Sequence[Words]
@@ -519,7 +520,8 @@ def force_align(
             y_{t-1}.
 
     Returns:
-        One set of links (source index, target index) a pair, counted from 0.
+        One set of links (source index, target index) a pair, counted from 0: between words, also
+        where the pairs hold subwords, whose weights are joined first.
 
     Raises:
         ValueError: the model does not attend, so it has no alignment; or another shift.
@@ -533,11 +535,9 @@ def force_align(
     def links(pairs: list[Pair]) -> list[frozenset[Link]]:
         batch = make_batch(pairs, model.source_vocabulary, model.target_vocabulary)
         _, align = model(batch.to(model.device))  # (B, T, S), </s> in the last of T
-        strongest = align.argmax(dim=-1).tolist()  # (B, T)
-        return [
-            frozenset((row[t + shift], t) for t in range(len(pair.target)))
-            for row, pair in zip(strongest, pairs, strict=True)
-        ]
+        weights = align[:, shift:].double().cpu().numpy()
+        units = model.source_vocabulary.units, model.target_vocabulary.units
+        return [strongest_links(*two, *units) for two in zip(weights, pairs, strict=True)]
 
     return _side_by_side(
         model, pairs, links, size=lambda pair: len(pair.source), batch_size=batch_size

@@ -1,7 +1,8 @@
 """Words and numbers: tokenise, detokenise, and the vocabulary between words and indices.
 
 A sentence travels ``text -> words -> indices`` into a model and ``indices -> words -> text`` out of
-it. The tokeniser is Moses's (by sacremoses), the one both papers' data went through.
+it. The tokeniser is Moses's (by sacremoses), the one both papers' data went through. Where words
+are cut into subwords, these stand in the words' place: see ``attnmt_text.subwords``.
 """
 
 from collections import Counter
@@ -12,6 +13,7 @@ from typing import Any
 from sacremoses import MosesDetokenizer, MosesTokenizer
 
 from attnmt.checks import whole
+from attnmt_text.subwords import Pieces, Words
 
 PAD, UNK, BOS, EOS = range(4)
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -48,12 +50,19 @@ class Vocabulary:
         words: the words in the order of their indices, without the special symbols.
         language: the language they are of, for ``tokenise`` and ``detokenise``.
         lower: whether sentences are lower-cased on their way in.
+        subwords: whether the words are pieces of words, in the order in which they were learned.
+
+    Attributes:
+        units: cuts words into what the list holds, and joins it to words again.
     """
 
-    def __init__(self, words: Iterable[str], language: str, lower: bool = False):
+    def __init__(
+        self, words: Iterable[str], language: str, lower: bool = False, *, subwords: bool = False
+    ):
         self.words = SPECIALS + tuple(words)
         self.language = language
         self.lower = lower
+        self.units = Pieces(self.words[len(SPECIALS) :]) if subwords else Words()
         self._index = {word: index for index, word in enumerate(self.words)}
         if len(self._index) < len(self.words):
             twice = next(w for w, count in Counter(self.words).items() if count > 1)
@@ -78,7 +87,7 @@ class Vocabulary:
             "words": self.words[len(SPECIALS) :],
             "language": self.language,
             "lower": self.lower,
-        }
+        } | ({"subwords": True} if self.units.mark else {})
 
     def __len__(self) -> int:
         """The number of words, special symbols included."""
@@ -102,17 +111,17 @@ class Vocabulary:
         return [self.words[index] for index in indices]
 
     def tokenise(self, text: str) -> list[str]:
-        """Split a sentence the way this vocabulary's words were split.
+        """Split a sentence the way this vocabulary's words were split, into words or subwords.
 
         The first word loses its capital if it is known only without: *Das* becomes *das*.
         """
         words = tokenise(text, self.language, self.lower)
-        if words and words[0] not in self:
+        if words and self.units.mark + words[0] not in self:
             small = words[0][:1].lower() + words[0][1:]
-            if small in self:
-                return [small, *words[1:]]
-        return words
+            if self.units.mark + small in self:
+                words = [small, *words[1:]]
+        return self.units.split(words)
 
     def detokenise(self, words: Sequence[str]) -> str:
-        """Join words of this vocabulary's language to a sentence."""
-        return detokenise(words, self.language)
+        """Join words, or subwords, of this vocabulary's language to a sentence."""
+        return detokenise(self.units.join(words), self.language)

@@ -31,7 +31,9 @@ from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.training import RECIPES, Recipe, best_device, fit
 from attnmt_book import runs
 from attnmt_book.corpora import CORPORA
+from attnmt_book.links import on_words
 from attnmt_scale import INSTALL, is_first, process_count, recipe_file
+from attnmt_text.subwords import cut_pairs
 
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
@@ -99,7 +101,8 @@ def train(
         model: rnnencdec, sutskever, rnnsearch or luong, and its arguments: --model.name luong
             --model.score general --model.dropout 0.2
         corpus: grammar, multi30k, joined, files or stream, and its arguments: --corpus.name files
-            --corpus.source FILE --corpus.target FILE
+            --corpus.source FILE --corpus.target FILE; --corpus.subwords 4000 cuts the words of
+            files and of multi30k into so many pieces a side
         recipe: laptop, bahdanau, luong or luong-dropout, and what is to be changed of it:
             --recipe.epochs 3
         seed: Of the first weights, the order of batches and dropout.
@@ -136,15 +139,16 @@ def evaluate(model: str, corpus: Settings = GRAMMAR, part: str = "test", beam: i
 
     Args:
         model: The file of a saved model.
-        corpus: As in train.
+        corpus: As in train; of subwords the model has its own.
         part: Of the corpus: valid, test; of the grammar's also long and names.
         beam: Hypotheses to search with; 1 is greedy.
     """
     one_of(PARTS, part=part)
-    measured_on = corpus_of(corpus)
+    measured_on = corpus_of({name: value for name, value in corpus.items() if name != "subwords"})
     network = Translator.load(model)
     check_languages(model, network, measured_on)
-    pairs = getattr(measured_on, part)
+    sides = network.source_vocabulary.units, network.target_vocabulary.units
+    pairs = cut_pairs(getattr(measured_on, part), *sides)  # into the model's pieces, if it has any
     found, loss = (shared_answers if process_count() > 1 else answers)(network, pairs, beam)
     if not is_first():
         return
@@ -211,6 +215,7 @@ def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
             (found,) = beam_search(network, [words], beam)
             (written,) = texts(network, [found])
             if alignments:
+                found, _ = on_words(network, found, words)
                 links = [f"{s}-{t}" for t, s in enumerate(found.alignment.argmax(axis=1))]
                 written = f"{' '.join(found.words)}\t{' '.join(links)}"
         print(written, flush=True)

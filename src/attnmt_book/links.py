@@ -5,14 +5,17 @@ middle of target word t, (t + 1/2) / T of the way, when it is as far along the s
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from attnmt.batches import Batch, make_batch
 from attnmt.corpus import Link, Pair
+from attnmt.decoding import Model, Translation
 from attnmt.metrics import alignment_error_rate
 from attnmt.model import Translator, evaluating
+from attnmt_text.subwords import join_alignment
 
 
 def off_diagonal(pair: Pair, s: int, t: int) -> float:
@@ -61,6 +64,29 @@ def weights_on(model: Translator, pair: Pair) -> Tensor:
     with evaluating(model):
         _, align = model(batch)  # (1, T, S); </s> has a row, too
     return align[0, : len(pair.target)].cpu()
+
+
+def on_words(
+    model: Model, found: Translation, sentence: Sequence[str]
+) -> tuple[Translation, list[str]]:
+    """A translation and its sentence on words, also where the model reads and writes subwords.
+
+    Args:
+        model: that translated; an ensemble, too.
+        found: the translation. It is not changed.
+        sentence: what was translated, as the model read it.
+
+    Returns:
+        The translation, its words and its alignment joined, and the words of the sentence.
+    """
+    target = model.target_vocabulary.units
+    source = model.source_vocabulary.units
+    alignment = found.alignment
+    if alignment is not None:
+        places = target.places(found.words), source.places(sentence)
+        alignment = join_alignment(alignment, *places)
+    joined = replace(found, words=target.join(found.words), alignment=alignment)
+    return joined, source.join(sentence)
 
 
 def words_and_links(model: Translator, pairs: Sequence[Pair]) -> Tensor:

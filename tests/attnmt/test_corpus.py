@@ -250,3 +250,16 @@ def test_raw_text_is_stripped_of_needless_spaces():
     (pair,) = take_pairs([("  Ein  Hund. \n", "A dog.")], ("de", "en"), True, 50, report)
     assert pair.source_text == "Ein Hund."
     assert report == {"read": 1}
+
+
+def test_words_may_be_cut_into_subwords(shelf, tmp_path):
+    whole = multi30k("de-en", train=30, folder=tmp_path, url=shelf.url)
+    corpus = multi30k("de-en", train=30, subwords=30, folder=tmp_path, url=shelf.url)
+    assert len(corpus.source_vocabulary) == len(corpus.target_vocabulary) == 34
+    for before, after in zip(whole.test, corpus.test):
+        assert corpus.target_vocabulary.units.join(after.target) == list(before.target)
+        assert after.target_text == before.target_text
+    with pytest.raises(ValueError, match=r"subwords must be a whole number of at least \d+, not 4"):
+        multi30k("de-en", train=30, subwords=4, folder=tmp_path, url=shelf.url)
+    with pytest.raises(ValueError, match=r"subwords=4,000 is more than this text has"):
+        multi30k("de-en", train=30, subwords=4_000, folder=tmp_path, url=shelf.url)

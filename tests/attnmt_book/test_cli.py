@@ -129,6 +129,36 @@ def test_train_on_files_of_ones_own(run, tmp_path):
     assert "BLEU" in said and "perplexity" in said and "AER" not in said
 
 
+def test_subwords_on_the_command_line(run, tmp_path):
+    """The model has its pieces: to measure it, the corpus need not be told of them."""
+    lines = {"de": [f"Hund {n:03}" for n in range(80)], "en": [f"{n:03} dogs" for n in range(80)]}
+    for side, some in lines.items():
+        (tmp_path / f"mine.{side}").write_text("\n".join(some) + "\n")
+    files = ["--corpus.name", "files", "--corpus.source", tmp_path / "mine.de"]
+    files += ["--corpus.target", tmp_path / "mine.en", "--corpus.valid", 10, "--corpus.test", 10]
+    out = tmp_path / "model"
+    settings = ["--model.hidden", 8, "--recipe.epochs", 2]
+    subwords = ["--corpus.subwords", 18]
+    code, _, shown = run("train", out, *files, *subwords, *settings)
+    assert code == 0, shown
+    model = Translator.load(out)
+    assert len(model.source_vocabulary) == 18 + 4
+    answers = [run("evaluate", out, *files, *more) for more in (subwords, [])]
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 0 and "perplexity" in answers[0][1]
+    code, said, _ = run("translate", out, "--beam", 1, "--alignments", given=b"Hund 123\n")
+    assert code == 0
+    (found,) = greedy(model, [model.source_vocabulary.tokenise("Hund 123")])
+    written, _, links = said.strip("\n").partition("\t")
+    words = model.target_vocabulary.units.join(found.words)
+    assert written == " ".join(words)
+    assert re.findall(r"-(\d+)", links) == [str(t) for t in range(len(words))]
+    assert set(re.findall(r"(\d+)-", links)) <= {"0", "1"}  # Hund and 123
+    code, _, shown = run("train", tmp_path / "other", *files, "--corpus.subwords", 3)
+    assert code == 1
+    assert "subwords must be a whole number of at least 1" in shown
+
+
 def test_a_corpus_that_is_not_there_is_named(run, tmp_path):
     files = ["--corpus.name", "files", "--corpus.source"]
     code, said, shown = run("train", tmp_path / "model", *files, "/no/where")

@@ -145,7 +145,9 @@ def test_every_score_can_be_imported_from_the_package_itself():
 
 
 def test_every_module_is_on_the_package_page():
-    folders = [ROOT / "src" / name for name in ("attnmt", "attnmt_book", "attnmt_scale")]
+    folders = [
+        ROOT / "src" / name for name in ("attnmt", "attnmt_text", "attnmt_book", "attnmt_scale")
+    ]
     modules = {f"{path.parent.name}.{path.stem}" for f in folders for path in f.glob("*.py")}
     modules -= {"attnmt.files", "attnmt.checks"}  # not for readers
     modules -= {f"{folder.name}.__init__" for folder in folders}
