@@ -150,7 +150,7 @@ def alignment(
 def window(p: ArrayLike, D: int, ax: Axes) -> Axes:
     """Draw windows of local attention over an :func:`alignment`: words outside are grey.
 
-    A dot marks the centre of each window.
+    A green dot marks the centre of each window.
 
     Args:
         p: centres ``p_t`` of the T target words, (T,), in source positions from 0.
@@ -172,7 +172,7 @@ def window(p: ArrayLike, D: int, ax: Axes) -> Axes:
     limits = ax.get_xlim(), ax.get_ylim()
     ax.barh(rows, first, **grey)
     ax.barh(rows, S - end, left=end, **grey)
-    ax.plot(p + 0.5, rows, "o-", color="#d55e00", markersize=4, linewidth=1)
+    ax.plot(p + 0.5, rows, "o-", color="#00795a", markersize=4, linewidth=1)
     ax.set(xlim=limits[0], ylim=limits[1])
     return ax
 
