@@ -170,6 +170,8 @@ def window(p: ArrayLike, D: int, ax: Axes) -> Axes:
     end = np.clip(np.floor(p + D) + 1, 0, S)
     grey = {"height": 1, "color": "#c9c9c9", "linewidth": 0}
     limits = ax.get_xlim(), ax.get_ylim()
+    for frame in ax.patches:
+        frame.set_zorder(1.5)  # known links are seen on grey, too
     ax.barh(rows, first, **grey)
     ax.barh(rows, S - end, left=end, **grey)
     ax.plot(p + 0.5, rows, "o-", color="#00795a", markersize=4, linewidth=1)

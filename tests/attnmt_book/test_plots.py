@@ -169,6 +169,14 @@ def test_a_window_leaves_the_words_inside_it_free():
     assert dots.get_xydata().tolist() == [[p + 0.5, t + 0.5] for t, p in enumerate(centres)]
 
 
+def test_a_link_outside_the_window_is_seen():
+    ax = plots.alignment(["a", "b", "c"], ["x"], [[1.0, 0.0, 0.0]], gold={(2, 0)})
+    (frame,) = ax.patches
+    plots.window([0.0], 1, ax)
+    grey = [patch for patch in ax.patches if patch is not frame]
+    assert frame.get_zorder() > max(patch.get_zorder() for patch in grey)
+
+
 def test_a_window_for_each_target_word():
     ax = plots.alignment(["a", "b"], ["x"], [[1.0, 0.0]])
     with pytest.raises(ValueError, match=r"centres are \(2,\); this alignment needs \(1,\)"):
