@@ -94,7 +94,8 @@ def windows_on(
                 _, align = model(batch)  # (B, T, S)
                 p = torch.cat([window.centre(*given) for given in asked], dim=1)  # (B, T)
             for row, pair in enumerate(chosen):
-                T, S = len(pair.target), len(pair.source)
+                T = len(pair.target)
+                S = len(pair.source)
                 found.append((p[row, :T].cpu(), align[row, :T, :S].cpu()))
     finally:
         hook.remove()
