@@ -214,8 +214,8 @@ class Local(Window):
     def is_narrow(self, memory: Memory) -> bool:
         """Whether the source is so long that touching only the window is faster.
 
-        Measured on one core, D = 10: general gains from 200 to 400 words on (the chapter on local
-        attention has the table); concat, whose score costs more, from fewer.
+        Measured on one core, D = 10: general gains from 200 to 400 words on (the page *What it
+        costs* has the table); concat, whose score costs more, from fewer.
         """
         if self.narrow is not None:
             return self.narrow

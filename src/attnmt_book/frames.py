@@ -17,6 +17,7 @@ from torch import Tensor
 
 ORANGE_BLUE = LinearSegmentedColormap.from_list("", ["#d55e00", "white", "#0072b2"])
 BLUE = "#0072b2"
+GREEN = "#00795a"
 
 
 def attention_step(labels: Sequence[str], query: Tensor, vectors: Tensor, some: int = 12) -> Figure:
@@ -136,6 +137,53 @@ def blend(
     ax.annotate(text, (x, y), xytext=(-88, -10), textcoords="offset points", fontsize=10)
     ax.set(xlabel="first number", ylabel="second number")
     ax.margins(x=0.4, y=0.3)
+    return ax
+
+
+def window(
+    words: Sequence[str],
+    align: Sequence[float],
+    p: float,
+    *,
+    D: int,
+    weights: Sequence[float] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """A step of local attention: bars over the source words, on a window of ``[p - D, p + D]``.
+
+    Args:
+        words: S source words.
+        align: S numbers, the softmax inside the window.
+        p: the window's centre, counted from 0.
+        D: positions on either side.
+        weights: S numbers, ``align`` times the Gaussian around p, which is drawn, too. None: the
+            step has come no further than the softmax.
+        ax: where to draw.
+
+    Raises:
+        ValueError: there are more or fewer numbers than words.
+    """
+    places = np.arange(len(words))
+    for values in (align, align if weights is None else weights):
+        if len(values) != len(words):
+            raise ValueError(f"{len(values)} numbers for {len(words)} words: {list(words)}")
+    ax = ax or plt.subplots(figsize=(7.4, 2.9), layout="constrained")[1]
+    ax.axvspan(p - D, p + D, color="#fff1c9", zorder=0, label="window")
+    ax.axvline(p, color=GREEN, linestyle=":", label="centre $p_t$")
+    if weights is None:
+        drawn = ax.bar(places, align, 0.55, color=BLUE, label="softmax in the window")
+    else:
+        x = np.linspace(-0.5, len(words) - 0.5, 400)
+        ax.plot(x, np.exp(-((x - p) ** 2) / (2 * (D / 2) ** 2)), color=GREEN, label="Gaussian")
+        ax.bar(places - 0.2, align, 0.38, color="#a9a9a9", label="softmax in the window")
+        drawn = ax.bar(places + 0.2, weights, 0.38, color=BLUE, label="weight $a_t(s)$")
+    shown = [f"{bar.get_height():.2f}" if bar.get_height() else "" for bar in drawn]
+    ax.bar_label(drawn, shown, padding=1, fontsize=9)
+    ax.set_xticks(places, words, rotation=40, ha="right")
+    ax.set(xlim=(-0.5, len(words) - 0.5), xlabel="source words")
+    ax.margins(y=0.15)
+    ax.grid(visible=False)
+    ax.legend(loc="upper left", fontsize=9)
     return ax
 
 

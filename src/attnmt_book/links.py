@@ -10,6 +10,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from attnmt.attention import Local
 from attnmt.batches import Batch, make_batch
 from attnmt.corpus import Link, Pair
 from attnmt.decoding import Model, Translation
@@ -87,6 +88,44 @@ def on_words(
         alignment = join_alignment(alignment, *places)
     joined = replace(found, words=target.join(found.words), alignment=alignment)
     return joined, source.join(sentence)
+
+
+def windows_on(
+    model: Translator, pairs: Sequence[Pair], size: int = 64
+) -> list[tuple[Tensor, Tensor]]:
+    """Where a local model puts its windows while it reads the references.
+
+    Args:
+        model: with local attention, by Luong's decoder.
+        pairs: of source and reference.
+        size: of a batch.
+
+    Returns:
+        Of each pair the centres ``p_t``, (T,), and the weights, (T, S).
+
+    Raises:
+        ValueError: the model's window is global, so it has no centre.
+    """
+    attention = getattr(model.decoder, "attention", None)
+    window = getattr(attention, "window", None)
+    if not isinstance(window, Local):
+        raise ValueError("only local windows have a centre: make a model with local-m or local-p")
+    asked: list[tuple] = []
+    hook = attention.register_forward_pre_hook(lambda _, given: asked.append(given))
+    found = []
+    try:
+        for chosen, batch in forced_batches(model, pairs, size):
+            asked.clear()
+            with evaluating(model):
+                _, align = model(batch)  # (B, T, S)
+                p = torch.cat([window.centre(*given) for given in asked], dim=1)  # (B, T)
+            for row, pair in enumerate(chosen):
+                T = len(pair.target)
+                S = len(pair.source)
+                found.append((p[row, :T].cpu(), align[row, :T, :S].cpu()))
+    finally:
+        hook.remove()
+    return found
 
 
 def words_and_links(model: Translator, pairs: Sequence[Pair]) -> Tensor:

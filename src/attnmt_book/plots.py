@@ -147,6 +147,38 @@ def alignment(
     return ax
 
 
+def window(p: ArrayLike, D: int, ax: Axes) -> Axes:
+    """Draw windows of local attention over an :func:`alignment`: words outside are grey.
+
+    A green dot marks the centre of each window.
+
+    Args:
+        p: centres ``p_t`` of the T target words, (T,), in source positions from 0.
+        D: positions on either side.
+        ax: of the alignment.
+
+    Raises:
+        ValueError: there are more or fewer centres than target words.
+    """
+    p = np.asarray(p, dtype=float)
+    T = round(abs(np.diff(ax.get_ylim())).item())
+    S = round(ax.get_xlim()[1])
+    if p.shape != (T,):
+        raise ValueError(f"centres are {p.shape}; this alignment needs {(T,)}, one a target word")
+    rows = np.arange(T) + 0.5  # the middle of a cell
+    first = np.clip(np.ceil(p - D), 0, S)
+    end = np.clip(np.floor(p + D) + 1, 0, S)
+    grey = {"height": 1, "color": "#c9c9c9", "linewidth": 0}
+    limits = ax.get_xlim(), ax.get_ylim()
+    for frame in ax.patches:
+        frame.set_zorder(1.5)  # known links are seen on grey, too
+    ax.barh(rows, first, **grey)
+    ax.barh(rows, S - end, left=end, **grey)
+    ax.plot(p + 0.5, rows, "o-", color="#00795a", markersize=4, linewidth=1)
+    ax.set(xlim=limits[0], ylim=limits[1])
+    return ax
+
+
 def links(pair: Pair, ax: Axes | None = None) -> Axes:
     """A pair as two columns of words, read downwards, with a line for each link.
 

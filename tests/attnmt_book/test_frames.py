@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 from attnmt_book import frames
 
 WORDS = ["Anna", "schläft", "lange"]
+FOUR = ["dass", "Anna", "lange", "schläft"]
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +72,26 @@ def test_bars_and_blends_that_do_not_fit_are_refused():
     for h, alpha in (([[1.0, 0.0]] * 2, [0.5, 0.5]), ([[1.0]] * 3, [0.2, 0.4, 0.4])):
         with pytest.raises(ValueError, match="as many annotations, each of two numbers"):
             frames.blend(WORDS, h, alpha)
+
+
+def test_a_window_has_its_words_and_their_weights():
+    align = [0.0, 0.25, 0.75, 0.0]
+    weights = [0.0, 0.2, 0.6, 0.0]
+    before = frames.window(FOUR, align, 1.5, D=1)
+    after = frames.window(FOUR, align, 1.5, D=1, weights=weights)
+    for ax, heights in ((before, [align]), (after, [align, weights])):
+        assert [[bar.get_height() for bar in some] for some in ax.containers] == heights
+        span = ax.patches[0].get_bbox()
+        assert (span.x0, span.x1) == (0.5, 2.5)
+        assert [label.get_text() for label in ax.get_xticklabels()] == FOUR
+    x, y = next(line for line in after.lines if line.get_label() == "Gaussian").get_data()
+    assert y.max() == pytest.approx(1, abs=1e-3)
+    assert x[y.argmax()] == pytest.approx(1.5, abs=0.02)
+    assert y[abs(x - 2.5).argmin()] == pytest.approx(math.exp(-2), abs=0.02)  # at the edge
+
+
+@pytest.mark.parametrize("lengths", [(3, 4), (4, 3)])
+def test_a_window_has_a_number_for_each_word(lengths):
+    align, weights = ([0.1] * length for length in lengths)
+    with pytest.raises(ValueError, match="3 numbers for 4 words"):
+        frames.window(FOUR, align, 1.0, D=1, weights=weights)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnmt import Pair, alignment_error_rate, force_align, greedy
+from attnmt.model import luong
 from attnmt_book.links import (
     best_possible,
     diagonal,
@@ -16,6 +17,7 @@ from attnmt_book.links import (
     jump,
     off_diagonal,
     weights_on,
+    windows_on,
     words_and_links,
 )
 
@@ -116,3 +118,25 @@ def test_words_are_right_where_the_model_would_write_them(sharp, corpus):
     wrong, right = words_and_links(sharp, own)
     assert right[0] > 9 * wrong[0]  # search forbids some symbols, such as <s>
     assert (right[1], wrong[1]) == (0, 0)  # no link is possible
+
+
+@pytest.mark.parametrize("feeding", [False, True])
+@pytest.mark.parametrize("window", ["local-m", "local-p"])
+def test_windows_are_those_that_the_weights_come_from(corpus, window, feeding):
+    """In a batch as alone, in one call as step by step."""
+    arguments = {"score": "general", "D": 2, "feeding": feeding, "hidden": 8, "seed": 0}
+    model = luong(corpus, window=window, **arguments).eval()
+    pairs = corpus.test[:10]
+    for pair, (p, weights) in zip(pairs, windows_on(model, pairs, size=4), strict=True):
+        S, T = len(pair.source), len(pair.target)
+        assert p.shape == (T,)
+        assert torch.allclose(weights, weights_on(model, pair), atol=1e-6)
+        far = (torch.arange(S) - p[:, None]).abs() > 2
+        assert torch.equal(weights == 0, far)
+        if window == "local-m":
+            assert p.tolist() == [min(t, S - 1) for t in range(T)]
+
+
+def test_a_global_window_has_no_centre(sharp, corpus):
+    with pytest.raises(ValueError, match="only local windows have a centre"):
+        windows_on(sharp, corpus.test[:1])

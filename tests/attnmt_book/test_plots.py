@@ -152,6 +152,37 @@ def test_alignment_of_the_wrong_shape_is_refused():
         plots.alignment(["a", "b", "c"], ["x", "y"], np.zeros((3, 2)))
 
 
+def test_a_window_leaves_the_words_inside_it_free():
+    S, D = 6, 1
+    centres = [0.0, 1.5, 5.9]
+    ax = plots.alignment([f"s{s}" for s in range(S)], ["a", "b", "c"], np.zeros((3, S)))
+    limits = ax.get_xlim(), ax.get_ylim()
+    before = len(ax.patches)
+    assert plots.window(centres, D, ax) is ax
+    assert (ax.get_xlim(), ax.get_ylim()) == limits
+    grey = [patch.get_bbox() for patch in ax.patches[before:]]
+    for t, p in enumerate(centres):
+        for s in range(S):
+            hidden = any(box.x0 < s + 0.5 < box.x1 and box.y0 < t + 0.5 < box.y1 for box in grey)
+            assert hidden == (abs(s - p) > D), (s, t)
+    (dots,) = ax.get_lines()
+    assert dots.get_xydata().tolist() == [[p + 0.5, t + 0.5] for t, p in enumerate(centres)]
+
+
+def test_a_link_outside_the_window_is_seen():
+    ax = plots.alignment(["a", "b", "c"], ["x"], [[1.0, 0.0, 0.0]], gold={(2, 0)})
+    (frame,) = ax.patches
+    plots.window([0.0], 1, ax)
+    grey = [patch for patch in ax.patches if patch is not frame]
+    assert frame.get_zorder() > max(patch.get_zorder() for patch in grey)
+
+
+def test_a_window_for_each_target_word():
+    ax = plots.alignment(["a", "b"], ["x"], [[1.0, 0.0]])
+    with pytest.raises(ValueError, match=r"centres are \(2,\); this alignment needs \(1,\)"):
+        plots.window([0.0, 1.0], 1, ax)
+
+
 def test_figures_can_be_drawn_into_axes_that_are_there():
     figure, axes = plt.subplots(1, 3)
     assert plots.learning_curves({"a": history(2)}, axes[0]) is axes[0]
