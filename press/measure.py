@@ -35,8 +35,21 @@ from press.contents import ROOT, chapters, listed
 from press.numbers import bare
 
 # The pages that are written to the measure of the house; the others follow.
-CORE = ("ten_minutes", "01_parallel_text", "02_fixed_length", "03_learning_to_align")
-BESIDE = ("evidence_1", "evidence_2", "evidence_3", "gold_links", "what_it_costs")
+CORE = (
+    "ten_minutes",
+    "01_parallel_text",
+    "02_fixed_length",
+    "03_learning_to_align",
+    "07_decoding",
+)
+BESIDE = (
+    "evidence_1",
+    "evidence_2",
+    "evidence_3",
+    "evidence_7",
+    "gold_links",
+    "what_it_costs",
+)
 MEASURED = (*CORE, *BESIDE)
 
 WORDS = 2_500  # of a page of CORE, at most
