@@ -31,13 +31,14 @@ SEEDS = 5  # at most
 WIDTHS = (2, 5, 10, 25)
 PENALTIES = (0.0, 1.0)
 FURTHER = ((5, 0.5), (5, 1.5), (50, 0.0))  # widths and penalties beside all of those
+BASELINES = ("greedy", "beam 5, alpha 0.0")  # over which gains have a standard error
 PARTS = ("test", "long")
 CLOSE = 0.05  # BLEU by which a model may differ from its recorded run, on another processor
 SAME = 1e-3  # log p closer than that is the same
 
 
 class Judge:
-    """Measures translations of the same pairs, each search against greedy search.
+    """Measures translations of the same pairs, and what each search gains over another.
 
     Attributes:
         greedy: the model's greedy translations.
@@ -49,12 +50,7 @@ class Judge:
         self.pairs = pairs
         self.sentences = [pair.source for pair in pairs]
         self.greedy = greedy(model, self.sentences)
-        self.statistics = self.count(self.greedy)
-
-    def count(self, found: Sequence[Translation]) -> np.ndarray:
-        """What BLEU adds up: (pairs, 10)."""
-        references = [pair.target_text for pair in self.pairs]
-        return bleu_statistics(texts(self.model, found), references, lowercase=True)
+        self.statistics: dict[str, np.ndarray] = {}  # of each search: (pairs, 10)
 
     def right(self, found: Sequence[Translation]) -> int:
         """How many are the reference, a word that the model cannot write counted as ``<unk>``."""
@@ -62,24 +58,30 @@ class Judge:
         aims = (known.decode(known.encode(pair.target)) for pair in self.pairs)
         return sum(one.words == aim for one, aim in zip(found, aims, strict=True))
 
-    def score(self, found: Sequence[Translation]) -> dict[str, Any]:
-        """BLEU, length and log p, and what changed against greedy search.
-
-        "error" is the standard error, over sentences, of the difference in BLEU to greedy search.
-        """
-        statistics = self.count(found)
-        both = by_sentences([statistics, self.statistics], BLEU_SCORE)
+    def score(self, name: str, found: Sequence[Translation]) -> dict[str, Any]:
+        """BLEU, length and log p, and how many are the reference, or have another log p."""
+        references = [pair.target_text for pair in self.pairs]
+        statistics = bleu_statistics(texts(self.model, found), references, lowercase=True)
+        self.statistics[name] = statistics
         gains = [a.score - b.score for a, b in zip(found, self.greedy, strict=True)]
         return {
-            "bleu": round(float(both.scores[0]), 4),
-            "over_greedy": round(float(both.scores[0] - both.scores[1]), 4),
-            "error": round(float(np.std(both.resampled[:, 0] - both.resampled[:, 1], ddof=1)), 4),
+            "bleu": round(float(BLEU_SCORE.score(statistics.sum(0))), 4),
             "length": round(float(LENGTH.score(statistics.sum(0))), 5),
             "log_p": round(sum(one.score for one in found) / len(found), 4),
             "right": self.right(found),
             "more_probable": sum(gain > SAME for gain in gains),
             "less_probable": sum(gain < -SAME for gain in gains),
         }
+
+    def errors(self, baseline: str) -> dict[str, float]:
+        """The standard error, over sentences, of what each search gains in BLEU over one of them.
+
+        A paired bootstrap: all searches are measured on the same draws of the sentences.
+        """
+        names = list(self.statistics)
+        drawn = by_sentences(list(self.statistics.values()), BLEU_SCORE).resampled
+        gains = drawn - drawn[:, [names.index(baseline)]]
+        return dict(zip(names, gains.std(axis=0, ddof=1).round(4).tolist(), strict=True))
 
 
 def searches() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -91,32 +93,35 @@ def searches() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"beam {width}, alpha {penalty}", {"beam": width, "length_penalty": penalty}
 
 
-def searched(model: Searchable, pairs: Sequence[Pair]) -> dict[str, dict[str, Any]]:
-    """The scores of greedy search and of each of :func:`searches`, with their CPU-seconds."""
-    began = time.process_time()
+def searched(model: Searchable, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """The scores of greedy search and of each of :func:`searches`, and the errors of their gains.
+
+    A beam's "cpu_seconds" are those of its search.
+    """
     judge = Judge(model, pairs)
-    found = {"greedy": judge.score(judge.greedy) | {"cpu_seconds": time.process_time() - began}}
+    scores = {"greedy": judge.score("greedy", judge.greedy)}
     for name, how in searches():
         began = time.process_time()
         translations = beam_search(model, judge.sentences, **how)
         seconds = round(time.process_time() - began, 1)
-        found[name] = judge.score(translations) | {"cpu_seconds": seconds}
-    return found
+        scores[name] = judge.score(name, translations) | {"cpu_seconds": seconds}
+    return {"scores": scores, "errors": {name: judge.errors(name) for name in BASELINES}}
 
 
 def names_copied(model: Searchable, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Pairs with a name that training never showed: each ``<unk>`` replaced by a copy."""
     judge = Judge(model, pairs)
     copied = replace_unknown(judge.greedy, judge.sentences)
-    counts = {"written": 0, "unknown_copied": 0, "missing": 0}
+    counts = {"pairs": len(pairs), "written": 0, "unknown_copied": 0, "missing": 0}
     for pair, before, after in zip(pairs, judge.greedy, copied, strict=True):
         strange = {word for word in pair.source if word not in model.source_vocabulary}
         for old, new in zip(before.words, after.words, strict=True):
             counts["written"] += old == "<unk>"
             counts["unknown_copied"] += old == "<unk>" and new in strange
         counts["missing"] += sum(word not in after.words for word in strange)
-    scores = {"greedy": judge.score(judge.greedy), "copied": judge.score(copied)}
-    return {"pairs": len(pairs), **counts, **scores}
+    scores = {"greedy": judge.score("greedy", judge.greedy)}
+    scores["copied"] = judge.score("copied", copied)
+    return {**counts, "scores": scores, "errors": {"greedy": judge.errors("greedy")}}
 
 
 def of_run(name: str) -> dict[str, Any]:
@@ -129,7 +134,7 @@ def of_run(name: str) -> dict[str, Any]:
     corpus = corpus_of(CORPUS)
     found = {part: searched(model, getattr(corpus, part)) for part in PARTS}
     found["names"] = names_copied(model, corpus.names)
-    ours, theirs = found["test"]["greedy"]["bleu"], load_run(name).bleu.score
+    ours, theirs = found["test"]["scores"]["greedy"]["bleu"], load_run(name).bleu.score
     if abs(ours - theirs) > CLOSE:
         raise SystemExit(f"the model of {name} has a BLEU of {ours:.2f}, and its run {theirs:.2f}")
     return found
@@ -142,8 +147,8 @@ def together(names: Sequence[str]) -> dict[str, Any]:
     fives = beam_search(judge.model, judge.sentences, beam=5)
     return {
         "members": list(names),
-        "greedy": judge.score(judge.greedy),
-        "beam 5": judge.score(fives),
+        "greedy": judge.score("greedy", judge.greedy),
+        "beam 5": judge.score("beam 5", fives),
     }
 
 
