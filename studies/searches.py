@@ -135,7 +135,8 @@ def of_run(name: str) -> dict[str, Any]:
     corpus = corpus_of(CORPUS)
     found = {part: searched(model, getattr(corpus, part)[:MOST]) for part in PARTS}
     found["names"] = names_copied(model, corpus.names)
-    ours, theirs = found["test"]["scores"]["greedy"]["bleu"], recorded_bleu(name, "test")
+    ours = found["test"]["scores"]["greedy"]["bleu"]
+    theirs = recorded_bleu(name, "test")
     if abs(ours - theirs) > CLOSE:
         raise SystemExit(f"the model of {name} has a BLEU of {ours:.2f}, and its run {theirs:.2f}")
     return found

@@ -25,8 +25,12 @@ Hypothesis = tuple[Words, float]  # the words written so far, and the sum of the
 Reader = Callable[[Words], dict[str, float]]
 
 LIMIT = 60  # words of a translation, at most
-BEST, ALONE, BOTH, DROPPED = "#0072b2", "#c04f00", "#202020", "#6a6a6a"
-WIDE, HIGH = 1.45, 0.4  # inches of a column, and of a step
+BEST = "#0072b2"  # colours: of the beam's translation,
+ALONE = "#c04f00"  # of greedy search's,
+BOTH = "#202020"  # of what they share,
+DROPPED = "#6a6a6a"  # and of what fell out of the beam
+WIDE = 1.45  # inches of a column
+HIGH = 0.4  # and of a step
 
 
 def reader(model: Translator, sentence: Sequence[str], most: int = 10) -> Reader:
@@ -98,7 +102,8 @@ def draw(next_words: Reader, beam: int, limit: int = LIMIT) -> Axes:
     """
     steps = search(next_words, beam, limit)
     alone = search(next_words, 1, limit)
-    best, greedy = steps[-1][0][0], alone[-1][0][0]
+    best = steps[-1][0][0]
+    greedy = alone[-1][0][0]
     nodes = dict(chain([((), 0.0)], *alone, *steps))
     place = _places(nodes)
     columns, rows = (max(one[k] for one in place.values()) + 1 for k in (0, 1))
