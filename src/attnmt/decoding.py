@@ -520,8 +520,8 @@ def force_align(
             y_{t-1}.
 
     Returns:
-        One set of links (source index, target index) a pair, counted from 0: between words, also
-        where the pairs hold subwords, whose weights are joined first.
+        One set of links (source index, target index) a pair, counted from 0. They are between
+        words, also where the pairs hold subwords, whose weights are joined first.
 
     Raises:
         ValueError: the model does not attend, so it has no alignment; or another shift.
