@@ -283,7 +283,9 @@ def recorded(name: str, seeds: int) -> list[Run]:
     return found
 
 
-def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
+def judge(
+    claims: ClaimList | None = None, load: Load = recorded, known: dict | None = None
+) -> list[Row]:
     """Judge every row of the list by the truth rule, in its order.
 
     A row is judged once both systems have as many seeds as its tier records; more are taken as they
@@ -293,9 +295,10 @@ def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
     Args:
         claims: the list; the book's by default.
         load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
+        known: systems that were measured already; for several calls with the same ``load``.
     """
     claims = claims or load_claims()
-    known = {}
+    known = {} if known is None else known
     rows = {claim.id: _measure(claim, claims.tiers, load, known=known) for claim in claims.claims}
     decided: dict[str, Decision] = {}
     for group in dict.fromkeys(claim.group for claim in claims.claims):
@@ -320,11 +323,10 @@ def so_far(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
     number of seeds was fixed beforehand, so that nobody stops where the result pleases.
     """
     claims = claims or load_claims()
-    early = judge(replace(claims, tiers=dict.fromkeys(claims.tiers, FEWEST)), load)
-    return [
-        row if row.decision else replace(one, missing=row.missing)
-        for row, one in zip(judge(claims, load), early, strict=True)
-    ]
+    few = replace(claims, tiers=dict.fromkeys(claims.tiers, FEWEST))
+    known: dict = {}
+    both = zip(judge(claims, load, known), judge(few, load, known), strict=True)
+    return [row if row.decision else replace(early, missing=row.missing) for row, early in both]
 
 
 def judge_undertrained(claims: ClaimList | None = None) -> list[Row]:
