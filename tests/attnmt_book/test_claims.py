@@ -369,6 +369,17 @@ def test_of_old_runs_the_scores_count_with_what_intervals_they_have():
         measured(runs, "rouge")
 
 
+@pytest.mark.parametrize("what", ["monotone", "entropy"])
+def test_alignments_of_what_several_seeds_wrote_are_measured(what, monkeypatch):
+    """The seeds write translations of different lengths."""
+    kept = {
+        f"x-{seed}": np.array([[1.0 + seed, 4 + seed], [2.0, 5]], dtype=np.float32)
+        for seed in (0, 1)
+    }
+    monkeypatch.setattr(measuring, "sentences", lambda run, *_, **__: kept[run])
+    assert measured(list(kept), what).scores == pytest.approx([3 / 9, 4 / 10])
+
+
 # ------------------------------------------------------------------------- rows that wait for seeds
 
 
