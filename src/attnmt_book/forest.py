@@ -46,12 +46,12 @@ PAPER = "#e69f00"
 MARGIN = "#e2e2e2"
 HEIGHT = 0.45  # inches of a row
 PANEL = 0.75  # and of a panel's axis
-WIDTH = 10
+WIDTH = 9
 FULL_SCALE = 20  # differences beyond are drawn on a scale that is squeezed ...
 LINEAR = 10  # ... from here on
 TICKS = (-60, -20, -5, 0, 5, 20, 60)
-LABEL = 54  # characters of a line of a claim
-BESIDE = 40  # and of the words beside it
+LABEL = 46  # characters of a line of a claim
+BESIDE = 36  # and of the words beside it
 
 
 def direction(row: Row) -> int:
