@@ -44,12 +44,14 @@ book: $(STAMP)
 	@echo "==> build the book"
 	rm -rf _build/html _build/.doctrees
 	$(BIN)/jupyter-book build _build/run --path-output . --quiet
-	@echo "Open $(CURDIR)/_build/html/index.html"
+	@echo "To read it, run: $(BIN)/python -m http.server --directory _build/html"
+	@echo "and open http://localhost:8000"
 
 html: $(STAMP)
 	@echo "==> build the book"
 	$(BIN)/jupyter-book build . --quiet
-	@echo "Open $(CURDIR)/_build/html/index.html"
+	@echo "To read it, run: $(BIN)/python -m http.server --directory _build/html"
+	@echo "and open http://localhost:8000"
 
 slides: $(STAMP)
 	$(BIN)/python -m press.slides --into _build/slides $(CHAPTERS)
