@@ -13,14 +13,14 @@ from collections.abc import Sequence, Set
 from importlib.metadata import version
 
 from attnmt import alignment_error_rate, multi30k
-from attnmt.corpus import Link
+from attnmt.corpus import Link, Pair
 from attnmt_book.gold import BY, agreement, gold_links, gold_pairs
 from attnmt_book.links import best_possible, diagonal
-from studies.family import ITERATIONS, ibm_model_1_links
 from studies.study import head_of, save_store, store_of
 
 STORE = store_of(__file__)
 TRAIN = 29_000
+ITERATIONS = 5  # of IBM Model 1
 
 
 def counts() -> dict:
@@ -42,6 +42,26 @@ def agreements() -> dict:
     drawn = {who: [gold.by[who] for gold in gold_links()] for who in BY}
     couples = (("first", "second"), ("first", "settled"), ("second", "settled"))
     return {f"{one} {other}": agreement(drawn[one], drawn[other]) for one, other in couples}
+
+
+def ibm_model_1_links(train: Sequence[Pair], pairs: Sequence[Pair]) -> list[set[Link]]:
+    """Links by NLTK's IBM Model 1: p(target word | source word) and nothing else."""
+    from nltk.translate import AlignedSent, IBMModel1  # it takes its time, so only where needed
+
+    bitext = [AlignedSent(list(pair.target), list(pair.source)) for pair in train]
+    table = IBMModel1(bitext, ITERATIONS).translation_table
+
+    def link(pair: Pair, t: int) -> int | None:
+        """The most probable of no source word (None, which wins ties) and all source words."""
+        probabilities = table[pair.target[t]]
+        places = [None, *range(len(pair.source))]
+        return max(places, key=lambda s: probabilities[None if s is None else pair.source[s]])
+
+    links = []
+    for pair in pairs:
+        found = {(link(pair, t), t) for t in range(len(pair.target))}
+        links.append({(s, t) for s, t in found if s is not None})
+    return links
 
 
 def main() -> None:

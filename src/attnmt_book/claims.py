@@ -14,7 +14,7 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,8 +38,11 @@ from attnmt_book.comparison import (
 )
 from attnmt_book.measured import NotRecorded, measured
 from attnmt_book.runs import Run, load_run, results_folder
+from attnmt_book.runs import recorded as undertrained_runs
 
 NOT_RUN = "not run"
+SO_FAR = "so far"  # there is an interval, but not all seeds that were fixed beforehand
+FEWEST = 2  # seeds of a system that have an interval
 DRAWS = 10_000  # of seeds, for the power
 DIGITS = {"bleu": 1, "aer": 3, "cpu_seconds": 0}  # of a difference; else 2
 What = Literal["bleu", "aer", "nats", "share", "length", "monotone", "entropy", "cpu_seconds"]
@@ -229,7 +232,7 @@ class Row:
         decision: the truth rule's; None if it was not run.
         seeds: recorded, of both systems.
         means: of both systems over these seeds.
-        missing: what is missing, if it was not run.
+        missing: what is missing, if it was not run; with a decision, what it still waits for.
     """
 
     claim: Claim
@@ -240,9 +243,14 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """One of the four verdicts, or "not run". A question is answered, not judged."""
+        """One of the four verdicts, "so far" or "not run". A question is answered, not judged."""
         if self.decision is None:
             return NOT_RUN
+        return SO_FAR if self.missing else self.outcome
+
+    @property
+    def outcome(self) -> str:
+        """What the rule says of a decision, even if seeds are still missing."""
         if self.claim.kind == "claim":
             return self.decision.verdict
         low = self.decision.low
@@ -275,7 +283,9 @@ def recorded(name: str, seeds: int) -> list[Run]:
     return found
 
 
-def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
+def judge(
+    claims: ClaimList | None = None, load: Load = recorded, known: dict | None = None
+) -> list[Row]:
     """Judge every row of the list by the truth rule, in its order.
 
     A row is judged once both systems have as many seeds as its tier records; more are taken as they
@@ -285,9 +295,10 @@ def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
     Args:
         claims: the list; the book's by default.
         load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
+        known: systems that were measured already; for several calls with the same ``load``.
     """
     claims = claims or load_claims()
-    known = {}
+    known = {} if known is None else known
     rows = {claim.id: _measure(claim, claims.tiers, load, known=known) for claim in claims.claims}
     decided: dict[str, Decision] = {}
     for group in dict.fromkeys(claim.group for claim in claims.claims):
@@ -303,6 +314,29 @@ def judge(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
         else Row(claim, None, missing=rows[claim.id][0])
         for claim in claims.claims
     ]
+
+
+def so_far(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
+    """:func:`judge`, with an interval for rows that still wait for seeds but have two of each.
+
+    Such a row has a decision and says in ``missing`` what it waits for. It has no verdict: the
+    number of seeds was fixed beforehand, so that nobody stops where the result pleases.
+    """
+    claims = claims or load_claims()
+    few = replace(claims, tiers=dict.fromkeys(claims.tiers, FEWEST))
+    known: dict = {}
+    both = zip(judge(claims, load, known), judge(few, load, known), strict=True)
+    return [row if row.decision else replace(early, missing=row.missing) for row, early in both]
+
+
+def judge_undertrained(claims: ClaimList | None = None) -> list[Row]:
+    """The same list, judged by the runs of the earlier edition, which were trained too little.
+
+    They are no evidence for or against a paper. They show what undertraining makes one believe.
+    """
+    claims = claims or load_claims()
+    few = replace(claims, tiers=dict.fromkeys(claims.tiers, FEWEST))
+    return judge(few, lambda name, seeds: undertrained_runs(*name.rsplit("-", 1))[:seeds])
 
 
 def _measure(claim: Claim, tiers: dict[str, int], load: Load, known: dict) -> tuple:

@@ -84,14 +84,15 @@ class Metric:
         name: what it is called.
         columns: k, the number of statistics of a sentence.
         reference: the column that depends on the test sentence alone, not on the system: two
-            systems measured on the same sentences agree in it.
+            systems measured on the same sentences agree in it. None: there is no such column, as
+            where a system's own words are counted.
         score: from one array of sums for each part, each of shape (..., k), to (...).
         parts: how many parts of the test set it takes.
     """
 
     name: str
     columns: int
-    reference: int
+    reference: int | None
     score: Callable[..., np.ndarray]
     parts: int = 1
 
@@ -313,6 +314,8 @@ def _stack(arrays: Sequence[np.ndarray], metric: Metric) -> tuple[np.ndarray, by
         )
     stacked = np.stack(arrays, axis=1).astype(np.float64)
     _finite("the statistics", stacked)
+    if metric.reference is None:
+        return stacked, b""
     own = stacked[:, :, metric.reference]
     if (own != own[:, :1]).any():
         raise ValueError("the seeds were measured on different sentences")

@@ -35,8 +35,8 @@ METRICS = {
     "perplexity": PERPLEXITY,
     "nats": NATS,
     "length": LENGTH,
-    "monotone": Metric("steps that do not go back", 2, 1, score=ratio),
-    "entropy": Metric("bits of a word's weights", 2, 1, score=ratio),
+    "monotone": Metric("steps that do not go back", 2, None, score=ratio),
+    "entropy": Metric("bits of a word's weights", 2, None, score=ratio),
 }
 STORED = {"perplexity": "losses", "nats": "losses", "length": "bleu"}  # else: as the metric
 Parts = str | Sequence[str]

@@ -9,13 +9,16 @@ import pytest
 
 from attnmt_book import measured as measuring
 from attnmt_book.claims import (
+    SO_FAR,
     ClaimList,
     Row,
     corpus_of,
     judge,
+    judge_undertrained,
     load_claims,
     paired,
     power,
+    so_far,
     summary,
     verdict_table,
 )
@@ -364,3 +367,65 @@ def test_of_old_runs_the_scores_count_with_what_intervals_they_have():
         measured(runs, "entropy")
     with pytest.raises(ValueError, match="what must be one of"):
         measured(runs, "rouge")
+
+
+@pytest.mark.parametrize("what", ["monotone", "entropy"])
+def test_alignments_of_what_several_seeds_wrote_are_measured(what, monkeypatch):
+    """The seeds write translations of different lengths."""
+    kept = {
+        f"x-{seed}": np.array([[1.0 + seed, 4 + seed], [2.0, 5]], dtype=np.float32)
+        for seed in (0, 1)
+    }
+    monkeypatch.setattr(measuring, "sentences", lambda run, *_, **__: kept[run])
+    assert measured(list(kept), what).scores == pytest.approx([3 / 9, 4 / 10])
+
+
+# ------------------------------------------------------------------------- rows that wait for seeds
+
+
+def some(ids: tuple[str, ...]) -> ClaimList:
+    return replace(LIST, claims=tuple(LIST[id] for id in ids))
+
+
+def test_a_row_that_waits_for_seeds_has_an_interval_and_no_verdict():
+    """Five seeds were fixed for tier A; the earlier edition has three."""
+    (row,) = so_far(some(("b2-falls",)), earlier)
+    assert row.decision and row.outcome == "agrees"
+    assert row.verdict == SO_FAR
+    assert "3 of 5 seeds" in row.missing
+    assert judge(some(("b2-falls",)), earlier)[0].decision is None
+
+
+def test_a_complete_row_is_judged_as_ever():
+    chosen = some(("l1-reverse", "b2-falls"))
+    complete, waiting = so_far(chosen, earlier)
+    assert complete == judge(chosen, earlier)[0]
+    assert complete.verdict == complete.outcome == "agrees"
+    assert waiting.verdict == SO_FAR
+
+
+def test_one_seed_has_no_interval():
+    (row,) = so_far(some(("b2-falls",)), lambda name, seeds: earlier(name, seeds)[:1])
+    assert row.decision is None and row.verdict == "not run"
+
+
+def test_a_question_that_waits_is_not_answered():
+    (row,) = so_far(some(("q-share-encdec",)), earlier)
+    assert row.verdict == SO_FAR and row.outcome == "yes"
+
+
+def test_systems_are_measured_once_for_several_calls():
+    known: dict = {}
+    first = judge(some(("l1-reverse",)), earlier, known)
+    systems = dict(known)
+    assert len(systems) == 2
+    assert judge(some(("l1-reverse",)), earlier, known) == first
+    assert known == systems
+
+
+def test_the_earlier_edition_is_judged_by_the_same_rule(rows):
+    found = {row.claim.id: row for row in judge_undertrained()}
+    assert found.keys() == rows.keys()
+    for id, row in found.items():
+        assert row.verdict == rows[id].verdict, id
+    assert found["b2-flat"].verdict == "opposite", "which more training has turned round"

@@ -309,6 +309,19 @@ def test_other_sentences_are_refused():
         by_sentences([rows(np.ones(20)), rows(np.ones(21))], MEAN)
 
 
+def test_what_a_system_writes_itself_need_not_agree():
+    """Steps or words of a model's own translations: another number with every seed."""
+    own = Metric("own words", 2, None, lambda sums: sums[..., 0] / sums[..., 1])
+    rng = np.random.default_rng(5)
+    seeds = [np.stack([rng.normal(size=40), rng.integers(3, 9, 40)], axis=1) for _ in range(4)]
+    first, second = by_sentences(seeds[:2], own), by_sentences(seeds[2:], own)
+    assert first.scores == pytest.approx([s[:, 0].sum() / s[:, 1].sum() for s in seeds[:2]])
+    assert compare(first, second).covers == "seeds and sentences"
+    fewer = by_sentences([seed[:30] for seed in seeds[:2]], own)
+    with pytest.raises(ValueError, match="different sentences"):
+        compare(first, fewer)
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_what_is_no_number_is_refused(bad):
     with pytest.raises(ValueError, match="not a finite number"):
