@@ -44,6 +44,7 @@ CORE = (
     "05_local_attention",
     "06_input_feeding",
     "07_decoding",
+    "09_lookup",
 )
 BESIDE = (
     "evidence_1",
@@ -54,6 +55,7 @@ BESIDE = (
     "evidence_5",
     "evidence_6",
     "evidence_7",
+    "evidence_9",
     "gold_links",
     "what_it_costs",
 )

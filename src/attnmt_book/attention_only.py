@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnmt.batches import Source
+from attnmt.batches import Batch, Source
 from attnmt.decoder import Decoder
 from attnmt.encoder import Memory
-from attnmt.model import Translator, Vocabularies, seeded
+from attnmt.model import Translator, Vocabularies, evaluating, seeded
 
 
 def look_up(
@@ -302,3 +302,28 @@ def attention_only(
     model = Translator(encoder, decoder, corpus)
     model.config = {"model": "attention_only", **arguments}
     return model
+
+
+def align_by_head(model: Translator, batch: Batch) -> Tensor:
+    """Where each head of the cross-attention looks while the model reads the references.
+
+    Args:
+        model: made by :func:`attention_only`. It is not changed.
+        batch: of pairs.
+
+    Returns:
+        The weights, (blocks, B, H, T, S).
+    """
+    crosses = [block.cross for block in model.decoder.blocks]
+    asked: list[tuple] = []
+    hooks = [
+        cross.register_forward_pre_hook(lambda _, given: asked.append(given)) for cross in crosses
+    ]
+    try:
+        with evaluating(model):
+            model(batch)
+            each = zip(crosses, asked, strict=True)
+            return torch.stack([cross.by_head(*given)[1] for cross, given in each])
+    finally:
+        for hook in hooks:
+            hook.remove()

@@ -13,6 +13,7 @@ from attnmt_book.attention_only import (
     DecoderBlock,
     EncoderBlock,
     MultiHeadAttention,
+    align_by_head,
     attention_only,
     causal_mask,
     look_up,
@@ -219,3 +220,14 @@ def test_its_configuration_is_its_arguments(corpus):
 def test_sizes_that_cannot_be_cut_are_refused(corpus, hidden, heads):
     with pytest.raises(ValueError, match=f"not {hidden} of {heads}"):
         attention_only(corpus, hidden=hidden, heads=heads)
+
+
+def test_the_alignment_is_the_mean_of_the_last_blocks_heads(tiny, corpus):
+    batch = make_batch(corpus.test[:4], tiny.source_vocabulary, tiny.target_vocabulary)
+    by_head = align_by_head(tiny, batch)
+    with torch.no_grad():
+        _, align = tiny(batch)
+    assert by_head.shape == (2, 4, 2, *align.shape[1:])
+    assert_close(by_head[-1].mean(1), align, **EXACT)
+    assert not torch.allclose(by_head[0].mean(1), align)
+    assert not any(block.cross._forward_pre_hooks for block in tiny.decoder.blocks)
