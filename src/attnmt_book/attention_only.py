@@ -291,7 +291,7 @@ def attention_only(
         seed: draws the first weights.
 
     Raises:
-        ValueError: ``hidden`` is no even multiple of ``heads``.
+        ValueError: ``hidden`` is odd, or no multiple of ``heads``.
     """
     arguments: dict[str, Any] = {"hidden": hidden, "heads": heads, "blocks": blocks, "seed": seed}
     if hidden % heads or hidden % 2:
