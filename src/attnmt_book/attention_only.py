@@ -93,7 +93,7 @@ class MultiHeadAttention(nn.Module):
         """
         query = self.split(self.W_Q(x))
         keys, values = (self.split(half) for half in read.chunk(2, dim=-1))
-        return look_up(query, keys, values, mask[:, None])
+        return look_up(query, keys, values, mask=mask[:, None])
 
     def forward(self, x: Tensor, read: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Words x (B, T, n) ask; ``read`` (B, S, 2n) is ``W_KV`` of those that answer.
@@ -252,11 +252,13 @@ class SelfAttentionDecoder(Decoder):
 
     def run(self, Ey: Tensor, state: Past, memory: Memory) -> tuple[Tensor, Tensor, Past]:
         """T new words Ey (B, T, n): features (B, T, n), align (B, T, S), the longer past."""
-        t, T = state.seen.size(2), Ey.size(1)
+        t = state.seen.size(2)
+        T = Ey.size(1)
         x = Ey + positional_encoding(self.first + t, T, Ey.size(-1)).to(Ey)
         causal = causal_mask(t, T).to(x.device)
         mask = memory.mask[:, None]  # (B, 1, S)
-        seen, reads = [], memory.keys.chunk(len(self.blocks), dim=-1)
+        reads = memory.keys.chunk(len(self.blocks), dim=-1)
+        seen = []
         for block, past, read in zip(self.blocks, state.seen, reads, strict=True):
             x, past, align = block(x, past, causal, read=read, mask=mask)
             seen.append(past)
@@ -296,9 +298,10 @@ def attention_only(
     arguments: dict[str, Any] = {"hidden": hidden, "heads": heads, "blocks": blocks, "seed": seed}
     if hidden % heads or hidden % 2:
         raise ValueError(f"hidden must be even and a multiple of heads, not {hidden} of {heads}")
+    sizes = {"n": hidden, "heads": heads, "blocks": blocks}
     with seeded(seed):
-        encoder = SelfAttentionEncoder(len(corpus.source_vocabulary), hidden, heads, blocks)
-        decoder = SelfAttentionDecoder(len(corpus.target_vocabulary), hidden, heads, blocks)
+        encoder = SelfAttentionEncoder(len(corpus.source_vocabulary), **sizes)
+        decoder = SelfAttentionDecoder(len(corpus.target_vocabulary), **sizes)
     model = Translator(encoder, decoder, corpus)
     model.config = {"model": "attention_only", **arguments}
     return model
