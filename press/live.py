@@ -101,7 +101,7 @@ def block(models: str, options: dict[str, str]) -> Block:
         ValueError: a model or an option that there is not, or no sentence.
     """
     names = tuple(models.split())
-    known = weights.names()
+    known = weights.SHOWN
     if not 1 <= len(names) <= 2 or not set(names) <= set(known):
         raise ValueError(f"live: name one model or two of {', '.join(known)}, not {models!r}")
     if unknown := set(options) - set(OPTIONS):

@@ -45,6 +45,7 @@ CORE = (
     "06_input_feeding",
     "07_decoding",
     "08_whole_family",
+    "09_lookup",
 )
 BESIDE = (
     "evidence_1",
@@ -56,6 +57,7 @@ BESIDE = (
     "evidence_6",
     "evidence_7",
     "evidence_8",
+    "evidence_9",
     "gold_links",
     "what_it_costs",
 )

@@ -191,7 +191,10 @@ class FrozenClaims(SphinxDirective):
 
 # ------------------------------------------------------------------------- recorded runs
 
-TRAINED = TITLES | {"luong-local-p-feeding": "local-p general + feed"}
+TRAINED = TITLES | {
+    "luong-local-p-feeding": "local-p general + feed",
+    "attention-only": "attention only",
+}
 SHORT = 6  # the first length of a bucket
 LONG = 36
 

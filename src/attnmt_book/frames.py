@@ -1,11 +1,11 @@
 """Attention drawn frame by frame: scores, weights, and the blend of the vectors.
 
 The frames of one step belong together. :func:`attention_step` draws all of them at once; a chapter
-that takes them one by one draws :func:`bars` and :func:`blend`, which name the same source words in
-the same order and the same colours.
+that takes them one by one draws :func:`bars`, or several with :func:`steps`, and :func:`blend`,
+which name the same words in the same order and the same colours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -102,11 +102,47 @@ def bars(
     return ax
 
 
+def steps(words: Sequence[str], panels: Mapping[str, Sequence[float]], alike: int = 1) -> Figure:
+    """Steps of one look-up side by side: in each, a bar over every word, with its number.
+
+    Minus infinity, a score that a mask has taken out, is written and has no bar.
+
+    Args:
+        words: S words.
+        panels: S numbers of each step, by its title.
+        alike: how many of the first panels are drawn on one scale.
+
+    Raises:
+        ValueError: there are more or fewer numbers than words.
+    """
+    shape = {"figsize": (2.25 * len(panels), 2.5), "layout": "constrained"}
+    figure, axes = plt.subplots(1, len(panels), squeeze=False, **shape)
+    for ax, (title, values) in zip(axes[0], panels.items(), strict=True):
+        if len(words) != len(values):
+            raise ValueError(f"{len(values)} numbers for {len(words)} words: {list(words)}")
+        heights = [value if np.isfinite(value) else 0 for value in values]
+        drawn = ax.bar(range(len(words)), heights, width=0.6, color=colours(len(words)))
+        shown = [f"{value:.2f}" if np.isfinite(value) else "−∞" for value in values]
+        ax.bar_label(drawn, shown, padding=2, fontsize=10)
+        ax.set_xticks(range(len(words)), words, fontsize=10)
+        ax.axhline(0, color="dimgrey", lw=1)
+        ax.margins(y=0.2)
+        ax.set(yticks=[])
+        ax.set_title(title, fontsize=11)
+        ax.grid(visible=False)
+    limits = [ax.get_ylim() for ax in axes[0, :alike]]
+    for ax in axes[0, :alike]:
+        ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    return figure
+
+
 def blend(
     words: Sequence[str],
     h: Sequence[Sequence[float]],
     alpha: Sequence[float],
     ax: Axes | None = None,
+    *,
+    symbol: str = "h",
 ) -> Axes:
     """Annotations of two numbers as points of a plane, and their blend among them.
 
@@ -117,6 +153,7 @@ def blend(
         h: their annotations, (S, 2).
         alpha: their weights, which sum to 1.
         ax: where to draw.
+        symbol: the letter of an annotation; of values, "v".
 
     Raises:
         ValueError: an annotation has not two numbers, or words, annotations and weights are not as
@@ -130,7 +167,7 @@ def blend(
         colour = colours(len(words))[number - 1]
         ax.plot([x, h_j[0]], [y, h_j[1]], color=colour, lw=1 + 8 * a, alpha=0.6, zorder=1)
         ax.plot(*h_j, "o", color=colour, markersize=9)
-        text = f"$h_{number}$ {word}\n{a:.0%}"
+        text = f"${symbol}_{number}$ {word}\n{a:.0%}"
         ax.annotate(text, h_j, xytext=(8, 6), textcoords="offset points", fontsize=10)
     ax.plot(x, y, "*", color="black", markersize=15, zorder=3)
     text = f"$c$ = ({x:.2f}, {y:.2f})"

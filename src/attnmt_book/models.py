@@ -1,16 +1,11 @@
 """The models that recorded runs are made of: the core's constructors, and two that it lacks.
 
-``attention_only`` is the model of chapter 9. There is no second copy of it: its classes are the
-code cells of that chapter that carry the tag ``model``, and they are run here. ``concat_fixed`` is
-Luong's concat as his footnote 15 describes his own runs.
+``attention_only`` is the model of chapter 9. ``concat_fixed`` is Luong's concat as his footnote 15
+describes his own runs.
 """
 
-import hashlib
 import json
 import os
-from collections.abc import Sequence
-from inspect import signature
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,10 +24,8 @@ from attnmt.model import (
     luong,
 )
 from attnmt.vocab import Vocabulary
-from attnmt_book.folders import chapter
+from attnmt_book.attention_only import attention_only
 from attnmt_fast import Linear
-
-CHAPTER = "09_lookup"
 
 # --------------------------------------------------------------------------- concat, footnote 15
 
@@ -78,55 +71,6 @@ def concat_fixed(corpus: Vocabularies, **arguments: Any) -> Translator:
     model.decoder.attention.score = FixedConcat(model.decoder.attention.score)
     kept = {name: value for name, value in model.config.items() if name != "score"}
     model.config = kept | {"model": "concat_fixed"}
-    return model
-
-
-# -------------------------------------------------------------------- attention only, of chapter 9
-
-
-def cells(path: Path | None = None) -> list[str]:
-    """The code cells of a notebook that carry the tag ``model``; of chapter 9 by default."""
-    notebook = json.loads((path or chapter(CHAPTER)).read_text(encoding="utf-8"))
-    return [
-        "".join(cell["source"])
-        for cell in notebook["cells"]
-        if cell["cell_type"] == "code" and "model" in cell["metadata"].get("tags", [])
-    ]
-
-
-def code_hash(sources: Sequence[str]) -> str:
-    """SHA-256 of the cells, by which a test tells whether stored runs are theirs."""
-    return hashlib.sha256(json.dumps(list(sources)).encode()).hexdigest()
-
-
-def execute(sources: Sequence[str]) -> dict[str, Any]:
-    """The names that the cells define."""
-    names: dict[str, Any] = {"__name__": "chapter"}
-    for source in sources:
-        exec(compile(source, "<chapter 9>", "exec"), names)
-    return names
-
-
-def attention_only(corpus: Vocabularies, code: str | None = None, **sizes: Any) -> Translator:
-    """The model of chapter 9: look-ups, and no recurrence (after Vaswani et al. 2017).
-
-    Args:
-        corpus: gives the vocabularies.
-        code: of the cells that a saved model was made by, as its configuration has it. It is for
-            the record: cells written in another way may well make the same model.
-        sizes: arguments of the chapter's own ``attention_only``.
-
-    Raises:
-        FileNotFoundError: the chapter is not there.
-    """
-    sources = cells()
-    make = execute(sources)["attention_only"]
-    model = make(corpus, **sizes)
-    bound = signature(make).bind(corpus, **sizes)
-    bound.apply_defaults()
-    config = dict(bound.arguments) | {"code": code or code_hash(sources)[:16]}
-    del config["corpus"]
-    model.config = {"model": "attention_only", **config}
     return model
 
 

@@ -10,7 +10,8 @@ same words. In detail, all little-endian::
                 "source_vocabulary" and "target_vocabulary"
     the rest    the numbers, tensor by tensor, row by row; a and b count from here
 
-That is safetensors. 128 units and two vocabularies of 1,024 words make 1.4 to 2.0 MB.
+That is safetensors. 128 units and two vocabularies of 1,024 words make 1.4 to 2.0 MB; the model of
+attention alone has more to hold, 2.7 MB.
 
 ``python -m press.weights FOLDER`` makes the package's models again, from those that recording
 left in FOLDER (``attnmt record rnnsearch-grammar-0 --work FOLDER``, and so on).
@@ -26,17 +27,19 @@ import torch
 from attnmt.checks import one_of
 from attnmt.files import write_aside
 from attnmt.model import Translator
+from attnmt_book.models import load
 
 FOLDER = Path(__file__).with_name("weights")
 RUN = "{}-grammar-0"  # the recorded run that a model is of: one seed of each
 CHECKSUMS = "weights.sha256"  # in the folder: a line "name.safetensors SHA-256" for each file
-SHOWN = (  # the models that core pages show
+SHOWN = (  # the models that a page computes with, too
     "rnnencdec",
     "rnnsearch",
     "luong-dot",
     "luong-feeding",
     "luong-local-p-feeding",
 )
+KEPT = (*SHOWN, "attention-only")
 
 
 def save_compact(model: Translator, path: str | os.PathLike) -> None:
@@ -63,7 +66,7 @@ def load_compact(path: str | os.PathLike) -> Translator:
         FileNotFoundError: no such file.
         ValueError: the file is damaged, or no model of this package.
     """
-    return Translator.load(path).float().eval()
+    return load(path).float().eval()
 
 
 def checksums(folder: Path = FOLDER) -> dict[str, str]:
@@ -100,7 +103,7 @@ def sha256(path: Path) -> str:
 
 
 def collect(trained: str | os.PathLike, folder: Path = FOLDER) -> list[str]:
-    """Write the models that pages show as compact files, with their checksums.
+    """Write the models of the package as compact files, with their checksums.
 
     Args:
         trained: the folder where recording saved them: rnnsearch-grammar-0.safetensors and so on.
@@ -109,11 +112,11 @@ def collect(trained: str | os.PathLike, folder: Path = FOLDER) -> list[str]:
     Returns:
         The names of those that were there. The others stay as they are.
     """
-    sources = {name: Path(trained) / f"{RUN.format(name)}.safetensors" for name in SHOWN}
+    sources = {name: Path(trained) / f"{RUN.format(name)}.safetensors" for name in KEPT}
     found = [name for name, source in sources.items() if source.exists()]
     for name in found:
-        save_compact(Translator.load(sources[name]), folder / f"{name}.safetensors")
-    kept = [folder / f"{name}.safetensors" for name in SHOWN]
+        save_compact(load(sources[name]), folder / f"{name}.safetensors")
+    kept = [folder / f"{name}.safetensors" for name in KEPT]
     lines = [f"{path.name} {sha256(path)}\n" for path in kept if path.exists()]
     write_aside(folder / CHECKSUMS, "".join(lines).encode())
     return found

@@ -55,6 +55,22 @@ def test_every_word_has_a_bar_and_its_number():
     assert ax.get_ylabel() == "score"
 
 
+def test_steps_stand_side_by_side_and_a_masked_score_has_no_bar():
+    masked = [2.0, 0.5, -math.inf]
+    figure = frames.steps(WORDS, {"mask": masked, "weight": [0.8, 0.2, 0.0]})
+    left, right = figure.axes
+    assert [ax.get_title() for ax in (left, right)] == ["mask", "weight"]
+    assert [bar.get_height() for bar in left.patches] == [2.0, 0.5, 0]
+    assert [text.get_text() for text in left.texts] == ["2.00", "0.50", "−∞"]
+    assert [bar.get_height() for bar in right.patches] == [0.8, 0.2, 0.0]
+    assert [tick.get_text() for tick in right.get_xticklabels()] == WORDS
+    assert right.get_ylim()[1] < left.get_ylim()[1]
+    one, other = frames.steps(WORDS, {"score": masked, "scale": [1.0, 0.2, 0.1]}, alike=2).axes
+    assert one.get_ylim() == other.get_ylim()
+    with pytest.raises(ValueError, match="2 numbers for 3 words"):
+        frames.steps(WORDS, {"weight": [0.5, 0.5]})
+
+
 def test_the_blend_lies_where_the_weights_put_it():
     ax = frames.blend(WORDS, [[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]], [0.5, 0.25, 0.25])
     star = next(line for line in ax.get_lines() if line.get_marker() == "*")
@@ -63,7 +79,9 @@ def test_the_blend_lies_where_the_weights_put_it():
     assert [way.get_xydata()[1].tolist() for way in ways] == [[1, 0], [0, 1], [-1, 1]]
     widths = [way.get_linewidth() for way in ways]
     assert widths[0] > widths[1] == widths[2]
-    assert any("Anna\n50%" in text.get_text() for text in ax.texts)
+    assert any("$h_1$ Anna\n50%" in text.get_text() for text in ax.texts)
+    values = frames.blend(["a"], [[1.0, 0.0]], [1.0], symbol="v")
+    assert any("$v_1$ a\n100%" in text.get_text() for text in values.texts)
 
 
 def test_bars_and_blends_that_do_not_fit_are_refused():

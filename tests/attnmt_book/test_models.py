@@ -1,7 +1,4 @@
-"""models.py: what the core lacks is what the paper and the chapter say, and can be read back."""
-
-import inspect
-import json
+"""models.py: what the core lacks is what the paper says, and can be read back."""
 
 import pytest
 import torch
@@ -9,8 +6,7 @@ from torch.testing import assert_close
 
 from attnmt import Translator, greedy, luong
 from attnmt.batches import make_batch
-from attnmt_book import folders, models
-from attnmt_book.models import MODELS, attention_only, cells, concat_fixed, execute, load
+from attnmt_book.models import MODELS, concat_fixed, load
 
 SMALL = {
     "rnnencdec": {"hidden": 4},
@@ -61,21 +57,6 @@ def test_all_other_first_weights_are_those_of_concat(corpus):
         assert torch.equal(weights, theirs), name
 
 
-def test_attention_only_is_that_of_the_chapter(corpus):
-    make = execute(cells())["attention_only"]
-    plain = make(corpus, hidden=8, heads=2, seed=3).state_dict()
-    model = attention_only(corpus, hidden=8, heads=2, seed=3)
-    assert all(torch.equal(plain[name], weights) for name, weights in model.state_dict().items())
-    defaults = {
-        name: one.default
-        for name, one in inspect.signature(make).parameters.items()
-        if name != "corpus"
-    }
-    code = models.code_hash(cells())[:16]
-    own = {"model": "attention_only", "code": code, "hidden": 8, "heads": 2, "seed": 3}
-    assert model.config == defaults | own
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_what_was_saved_is_what_is_loaded(name, corpus, tmp_path):
     model = MODELS[name](corpus, **SMALL[name], seed=5)
@@ -101,19 +82,3 @@ def test_a_file_of_another_model_is_refused(corpus, tmp_path):
     model.save(tmp_path / "other")
     with pytest.raises(ValueError, match="does not fit this version of the book: RuntimeError"):
         load(tmp_path / "other")
-
-
-def test_cells_are_run_that_carry_the_tag(tmp_path):
-    cell = {"cell_type": "code", "source": ["x = 1\n", "y = x + 1"], "metadata": {}}
-    tagged = cell | {"metadata": {"tags": ["hide-input", "model"]}}
-    prose = tagged | {"cell_type": "markdown"}
-    path = tmp_path / "page.ipynb"
-    path.write_text(json.dumps({"cells": [cell | {"source": ["1 / 0"]}, tagged, prose]}))
-    assert cells(path) == ["x = 1\ny = x + 1"]
-    assert execute(cells(path))["y"] == 2
-
-
-def test_without_the_books_pages_the_error_says_so(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(folders, "CHECKOUT", tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"09_lookup\.ipynb: this needs the book's pages"):
-        attention_only(corpus)

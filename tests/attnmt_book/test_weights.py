@@ -134,8 +134,8 @@ def test_the_command_says_what_it_found(tmp_path, monkeypatch, capsys):
 # --------------------------------------------------------------------- the models of the package
 
 
-def test_every_model_that_a_page_shows_is_there_and_nothing_else():
-    assert tuple(names()) == weights.SHOWN
+def test_every_model_that_is_kept_is_there_and_nothing_else():
+    assert tuple(names()) == weights.KEPT
     files = {path.name for path in weights.FOLDER.glob("*.safetensors")}
     assert files == weights.checksums().keys()
 
@@ -143,6 +143,10 @@ def test_every_model_that_a_page_shows_is_there_and_nothing_else():
 @pytest.mark.parametrize("name", weights.SHOWN)
 def test_each_fits_a_page(name):
     assert (weights.FOLDER / f"{name}.safetensors").stat().st_size < 2_100_000
+
+
+@pytest.mark.parametrize("name", weights.KEPT)
+def test_each_is_read_and_has_the_vocabularies_of_the_others(name):
     model = pretrained(name)
     assert model.attends is (name != "rnnencdec")
     for side in ("source_vocabulary", "target_vocabulary"):
