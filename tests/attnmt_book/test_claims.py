@@ -28,7 +28,7 @@ from attnmt_book.runs import book, planned, results_folder, undertrained
 
 # Of the list as it was frozen. Whoever changes a claim writes down in [[changes]] of claims.toml
 # what was changed, when, and why, with the new sum; and puts it here.
-FROZEN = "50ae687a243750b6f7594e5cf31df4a225fec4750a42def52483dae45264c3d0"
+FROZEN = "b990ba540ed37692ad11fdddc315117487961607ad59a331d19302c7856986e4"
 LIST = load_claims()
 PAPERS = [claim for claim in LIST.claims if claim.kind == "claim"]
 QUESTIONS = [claim for claim in LIST.claims if claim.kind == "question"]
