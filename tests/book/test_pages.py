@@ -228,7 +228,11 @@ def test_the_models_trained_to_the_end_are_shown_from_their_runs():
     assert len(lines) == 2 + len({run.name.rsplit("-", 2)[0] for run in found}) + 2
 
 
-STILL_FALLING = {"rnnencdec-grammar-1": 0.011}  # results/README.md says so, too
+STILL_FALLING = {  # results/README.md says so, too
+    "rnnencdec-grammar-1": 0.011,
+    "rnnencdec-grammar-2": 0.015,
+    "rnnencdec-grammar-3": 0.016,
+}
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
