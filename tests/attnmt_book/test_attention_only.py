@@ -80,13 +80,19 @@ def test_heads_are_those_of_pytorch(words):
     assert_close(by_head.mean(1), align, **EXACT)
 
 
+def pytorchs(layer, ours):
+    """PyTorch's layer of the same shape, with the weights of what both kinds of block have."""
+    shape = {"dim_feedforward": 32, "dropout": 0.0, "batch_first": True, "norm_first": True}
+    theirs = layer(8, 2, **shape, dtype=torch.float64)
+    copy_attention(ours.own, theirs.self_attn)
+    copy_rest(ours, theirs)
+    return theirs
+
+
 def test_an_encoder_block_is_that_of_pytorch(words):
     x, mask = words
     ours = EncoderBlock(8, heads=2).double()
-    shape = {"dim_feedforward": 32, "dropout": 0.0, "batch_first": True, "norm_first": True}
-    theirs = nn.TransformerEncoderLayer(8, 2, **shape, dtype=torch.float64)
-    copy_attention(ours.own, theirs.self_attn)
-    copy_rest(ours, theirs)
+    theirs = pytorchs(nn.TransformerEncoderLayer, ours)
     expected = theirs(x, src_key_padding_mask=~mask[:, 0])
     real = mask[:, 0]
     assert_close(ours(x, mask)[real], expected[real], **EXACT)
@@ -95,11 +101,8 @@ def test_an_encoder_block_is_that_of_pytorch(words):
 def test_a_decoder_block_is_that_of_pytorch(words):
     memory, mask = words
     ours = DecoderBlock(8, heads=2).double()
-    shape = {"dim_feedforward": 32, "dropout": 0.0, "batch_first": True, "norm_first": True}
-    theirs = nn.TransformerDecoderLayer(8, 2, **shape, dtype=torch.float64)
-    copy_attention(ours.own, theirs.self_attn)
+    theirs = pytorchs(nn.TransformerDecoderLayer, ours)
     copy_attention(ours.cross, theirs.multihead_attn)
-    copy_rest(ours, theirs)
     x = torch.randn(2, 4, 8, dtype=torch.float64)
     causal = causal_mask(0, 4)
     found, past, align = ours(
