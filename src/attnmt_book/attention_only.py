@@ -120,19 +120,21 @@ class EncoderBlock(nn.Module):
     Args:
         n: numbers of a word.
         heads: of the look-up.
+        dropout: of what each part adds (section 5.4).
     """
 
-    def __init__(self, n: int, heads: int):
+    def __init__(self, n: int, heads: int, dropout: float = 0.0):
         super().__init__()
         self.own = MultiHeadAttention(n, heads)
         self.feed = feed_forward(n)
         self.norms = nn.ModuleList(nn.LayerNorm(n) for _ in range(2))
+        self.drop = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Words x (B, S, n), mask (B, 1, S) or (B, S, S), to (B, S, n)."""
         normed = self.norms[0](x)
-        x = x + self.own(normed, self.own.W_KV(normed), mask)[0]
-        return x + self.feed(self.norms[1](x))
+        x = x + self.drop(self.own(normed, self.own.W_KV(normed), mask)[0])
+        return x + self.drop(self.feed(self.norms[1](x)))
 
 
 class SelfAttentionEncoder(nn.Module):
@@ -143,6 +145,7 @@ class SelfAttentionEncoder(nn.Module):
         n: numbers of a word.
         heads: of each look-up.
         blocks: how many.
+        dropout: of embeddings with their positions, and in each block.
 
     Attributes:
         first: position of the first word.
@@ -150,16 +153,17 @@ class SelfAttentionEncoder(nn.Module):
 
     first = 0
 
-    def __init__(self, words: int, n: int, heads: int, blocks: int):
+    def __init__(self, words: int, n: int, heads: int, blocks: int, dropout: float = 0.0):
         super().__init__()
         self.embedding = nn.Embedding(words, n)
-        self.blocks = nn.ModuleList(EncoderBlock(n, heads) for _ in range(blocks))
+        self.blocks = nn.ModuleList(EncoderBlock(n, heads, dropout) for _ in range(blocks))
         self.norm = nn.LayerNorm(n)
+        self.drop = nn.Dropout(dropout)
 
     def forward(self, source: Source) -> tuple[Memory, None]:
         """Source words (B, S) to annotations (B, S, n); there is no final state."""
         x = self.embedding(source.ids)  # (B, S, n)
-        x = x + positional_encoding(self.first, *x.shape[1:]).to(x)
+        x = self.drop(x + positional_encoding(self.first, *x.shape[1:]).to(x))
         for block in self.blocks:
             x = block(x, source.mask[:, None])
         return Memory(self.norm(x), source.mask), None
@@ -174,14 +178,16 @@ class DecoderBlock(nn.Module):
     Args:
         n: numbers of a word.
         heads: of each of both look-ups.
+        dropout: of what each part adds.
     """
 
-    def __init__(self, n: int, heads: int):
+    def __init__(self, n: int, heads: int, dropout: float = 0.0):
         super().__init__()
         self.own = MultiHeadAttention(n, heads)
         self.cross = MultiHeadAttention(n, heads)
         self.feed = feed_forward(n)
         self.norms = nn.ModuleList(nn.LayerNorm(n) for _ in range(3))
+        self.drop = nn.Dropout(dropout)
 
     def forward(
         self, x: Tensor, past: Tensor, causal: Tensor, *, read: Tensor, mask: Tensor
@@ -200,10 +206,10 @@ class DecoderBlock(nn.Module):
         """
         normed = self.norms[0](x)
         past = torch.cat([past, self.own.W_KV(normed)], dim=1)
-        x = x + self.own(normed, past, causal)[0]
+        x = x + self.drop(self.own(normed, past, causal)[0])
         found, align = self.cross(self.norms[1](x), read, mask)
-        x = x + found
-        return x + self.feed(self.norms[2](x)), past, align
+        x = x + self.drop(found)
+        return x + self.drop(self.feed(self.norms[2](x))), past, align
 
 
 class Past(NamedTuple):
@@ -227,6 +233,7 @@ class SelfAttentionDecoder(Decoder):
         n: numbers of a word.
         heads: of each look-up.
         blocks: how many.
+        dropout: of embeddings with their positions, and in each block.
 
     Attributes:
         first: position of the first word.
@@ -236,11 +243,12 @@ class SelfAttentionDecoder(Decoder):
     attends = True
     first = 0
 
-    def __init__(self, words: int, n: int, heads: int, blocks: int):
+    def __init__(self, words: int, n: int, heads: int, blocks: int, dropout: float = 0.0):
         super().__init__()
         self.embedding = nn.Embedding(words, n)
-        self.blocks = nn.ModuleList(DecoderBlock(n, heads) for _ in range(blocks))
+        self.blocks = nn.ModuleList(DecoderBlock(n, heads, dropout) for _ in range(blocks))
         self.norm = nn.LayerNorm(n)
+        self.dropout = dropout
         self.W_o = nn.Linear(n, words)
 
     def start(self, memory: Memory, final: None) -> tuple[Memory, Past]:
@@ -254,7 +262,7 @@ class SelfAttentionDecoder(Decoder):
         """T new words Ey (B, T, n): features (B, T, n), align (B, T, S), the longer past."""
         t = state.seen.size(2)
         T = Ey.size(1)
-        x = Ey + positional_encoding(self.first + t, T, Ey.size(-1)).to(Ey)
+        x = self.drop(Ey + positional_encoding(self.first + t, T, Ey.size(-1)).to(Ey))
         causal = causal_mask(t, T).to(x.device)
         mask = memory.mask[:, None]  # (B, 1, S)
         reads = memory.keys.chunk(len(self.blocks), dim=-1)
@@ -281,7 +289,13 @@ class SelfAttentionDecoder(Decoder):
 
 
 def attention_only(
-    corpus: Vocabularies, hidden: int = 128, heads: int = 4, *, blocks: int = 2, seed: int = 0
+    corpus: Vocabularies,
+    hidden: int = 128,
+    heads: int = 4,
+    *,
+    blocks: int = 2,
+    dropout: float = 0.0,
+    seed: int = 0,
 ) -> Translator:
     """The model of chapter 9: look-ups, and no recurrence (after Vaswani et al. 2017).
 
@@ -290,15 +304,17 @@ def attention_only(
         hidden: n, numbers of a word, a multiple of ``heads``.
         heads: of each look-up.
         blocks: of the encoder, and of the decoder.
+        dropout: see :class:`SelfAttentionDecoder`.
         seed: draws the first weights.
 
     Raises:
         ValueError: ``hidden`` is odd, or no multiple of ``heads``.
     """
     arguments: dict[str, Any] = {"hidden": hidden, "heads": heads, "blocks": blocks, "seed": seed}
+    arguments["dropout"] = dropout
     if hidden % heads or hidden % 2:
         raise ValueError(f"hidden must be even and a multiple of heads, not {hidden} of {heads}")
-    sizes = {"n": hidden, "heads": heads, "blocks": blocks}
+    sizes = {"n": hidden, "heads": heads, "blocks": blocks, "dropout": dropout}
     with seeded(seed):
         encoder = SelfAttentionEncoder(len(corpus.source_vocabulary), **sizes)
         decoder = SelfAttentionDecoder(len(corpus.target_vocabulary), **sizes)

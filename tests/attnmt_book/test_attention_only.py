@@ -213,8 +213,8 @@ def test_a_seed_decides_the_weights_and_leaves_the_generator_alone(corpus):
 
 
 def test_its_configuration_is_its_arguments(corpus):
-    model = attention_only(corpus, hidden=8, heads=2, blocks=1, seed=3)
-    sizes = {"hidden": 8, "heads": 2, "blocks": 1, "seed": 3}
+    model = attention_only(corpus, hidden=8, heads=2, blocks=1, dropout=0.1, seed=3)
+    sizes = {"hidden": 8, "heads": 2, "blocks": 1, "dropout": 0.1, "seed": 3}
     assert model.config == {"model": "attention_only", **sizes}
     assert len(model.encoder.blocks) == len(model.decoder.blocks) == 1
 
@@ -234,3 +234,44 @@ def test_the_alignment_is_the_mean_of_the_last_blocks_heads(tiny, corpus):
     assert_close(by_head[-1].mean(1), align, **EXACT)
     assert not torch.allclose(by_head[0].mean(1), align)
     assert not any(block.cross._forward_pre_hooks for block in tiny.decoder.blocks)
+
+
+# --- dropout
+
+
+def test_dropout_keeps_words_and_positions_from_coming_in(corpus, monkeypatch):
+    """With a dropout of 1 nothing gets through: not the words, not the positions, no part."""
+    model = attention_only(corpus, hidden=16, heads=2, dropout=1.0)
+    batch = make_batch(corpus.train[:3], corpus.source_vocabulary, corpus.target_vocabulary)
+    memory, _ = model.encoder(batch.source)
+    assert float(memory.annotations.detach().abs().max()) == 0  # a norm of zeros
+    seen = []
+    for block in [*model.encoder.blocks, *model.decoder.blocks]:
+        block.register_forward_hook(lambda _, given, out: seen.append((given[0], out)))
+    features, _ = model(batch)
+    assert float(features.detach().abs().max()) == 0
+    assert len(seen) == 4
+    assert all(float(given.detach().abs().max()) == 0 for given, _ in seen)
+
+
+def test_dropout_is_on_what_each_part_adds(words):
+    """What comes in goes through; what the parts add does not."""
+    x, mask = words
+    kinds = EncoderBlock, DecoderBlock
+    encoder, decoder = (kind(8, heads=2, dropout=1.0).double() for kind in kinds)
+    assert torch.equal(encoder(x, mask), x)
+    read = decoder.cross.W_KV(x)
+    past = x.new_empty(2, 0, 16)
+    out, _, _ = decoder(x, past, causal_mask(0, 5), read=read, mask=mask)
+    assert torch.equal(out, x)
+
+
+def test_dropout_is_for_training_alone_and_0_draws_nothing(corpus):
+    batch = make_batch(corpus.train[:3], corpus.source_vocabulary, corpus.target_vocabulary)
+    some, none = (attention_only(corpus, hidden=16, heads=2, dropout=share) for share in (0.5, 0.0))
+    assert_close(some.eval().token_losses(batch), none.eval().token_losses(batch), rtol=0, atol=0)
+    before = torch.get_rng_state()
+    none.train().token_losses(batch)
+    assert torch.equal(torch.get_rng_state(), before)
+    some.train().token_losses(batch)
+    assert not torch.equal(torch.get_rng_state(), before)
