@@ -26,18 +26,21 @@ from attnmt import DataUnavailable
 from attnmt import corpus as corpora
 from attnmt.checks import one_of
 from attnmt.decoding import Translation, beam_search, force_align
-from attnmt.metrics import alignment_error_rate, bleu, perplexity, texts
+from attnmt.metrics import alignment_error_rate, perplexity, texts
 from attnmt.model import CONSTRUCTORS, Translator
-from attnmt.training import RECIPES, Recipe, best_device, fit
+from attnmt.training import RECIPES, History, Recipe, best_device, fit
 from attnmt_book import runs
 from attnmt_book.corpora import CORPORA
 from attnmt_book.links import on_words
+from attnmt_book.modern import Modern
+from attnmt_book.protocols import protocols
 from attnmt_scale import INSTALL, is_first, process_count, recipe_file
 from attnmt_text.subwords import cut_pairs
 
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
 GRAMMAR = {"name": "grammar"}  # the default corpus
+MODERN = ("smoothing", "average")  # what --modern can be told; its precision is --precision
 PARTS = ("train", "valid", "test", "long", "names")
 
 
@@ -91,6 +94,7 @@ def train(
     device: str | None = None,
     precision: str = "no",
     accumulate: int = 1,
+    modern: Settings = {},  # noqa: B006
 ) -> None:
     """Train a model and save it.
 
@@ -112,6 +116,8 @@ def train(
         device: cpu or cuda; by itself a GPU if there is one.
         precision: no, or bf16 for mixed precision.
         accumulate: Parts that each process cuts its share of a batch into, to save memory.
+        modern: What the papers did not have yet: --modern.smoothing 0.1 smooths the labels,
+            --modern.average 4 keeps the mean of the last 4 epochs' weights. In one process only.
     """
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
@@ -119,9 +125,8 @@ def train(
     how = make("recipe", CHANGED, recipe)
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
     kept = Path(f"{out}.checkpoint")
-    learn = fit
-    if process_count() > 1 or corpus["name"] == "stream" or (precision, accumulate) != ("no", 1):
-        learn = partial(scale("processes").fit, precision=precision, accumulate=accumulate)
+    how_to_learn = {"precision": precision, "accumulate": accumulate, "modern": modern}
+    learn = learner(corpus["name"] == "stream", **how_to_learn)
     more = {"checkpoint": kept, "every": every, "resume": resume, "measure_bleu": measure_bleu}
     history = learn(network, with_data, how, seed=seed, device=device, **more)
     if not is_first():
@@ -134,7 +139,29 @@ def train(
     print(f"{out}: {history.cpu_seconds:.0f} CPU-seconds of training on {history.device}")
 
 
-def evaluate(model: str, corpus: Settings = GRAMMAR, part: str = "test", beam: int = 1) -> None:
+def learner(
+    streamed: bool, *, precision: str, accumulate: int, modern: Settings
+) -> Callable[..., History]:
+    """The ``fit`` of one process, with modern additions or without, or that of several."""
+    one_by_one = process_count() == 1 and not streamed and accumulate == 1
+    if modern:
+        for name in modern:
+            one_of(MODERN, modern=name)
+        if not one_by_one:
+            raise ValueError("--modern is for one process, a corpus in memory and accumulate 1")
+        return partial(fit, engine=partial(Modern, precision=precision, **modern))
+    if one_by_one and precision == "no":
+        return fit
+    return partial(scale("processes").fit, precision=precision, accumulate=accumulate)
+
+
+def evaluate(
+    model: str,
+    corpus: Settings = GRAMMAR,
+    part: str = "test",
+    beam: int = 1,
+    length_penalty: float = 0.0,
+) -> None:
     """Measure a model: BLEU, perplexity, and alignment error where alignments are known.
 
     Args:
@@ -142,40 +169,41 @@ def evaluate(model: str, corpus: Settings = GRAMMAR, part: str = "test", beam: i
         corpus: As in train; of subwords the model has its own.
         part: Of the corpus: valid, test; of the grammar's also long and names.
         beam: Hypotheses to search with; 1 is greedy.
+        length_penalty: The larger, the longer the translations that a beam finds.
     """
     one_of(PARTS, part=part)
     measured_on = corpus_of({name: value for name, value in corpus.items() if name != "subwords"})
     network = Translator.load(model)
     check_languages(model, network, measured_on)
     sides = network.source_vocabulary.units, network.target_vocabulary.units
-    pairs = cut_pairs(getattr(measured_on, part), *sides)  # into the model's pieces, if it has any
-    found, loss = (shared_answers if process_count() > 1 else answers)(network, pairs, beam)
+    whole = getattr(measured_on, part)
+    pairs = cut_pairs(whole, *sides)  # into the model's pieces, if it has any
+    search = partial(beam_search, network, beam=beam, length_penalty=length_penalty)
+    found, loss = (shared_answers if process_count() > 1 else answers)(network, pairs, search)
     if not is_first():
         return
-    scored = bleu(texts(network, found), [pair.target_text for pair in pairs], lowercase=True)
-    print(f"BLEU {scored.score:.2f} [{scored.signature}]")
+    for scored in protocols(network, found, whole, words=runs.tokenised(measured_on)):
+        print(f"BLEU {scored.score:.2f} [{scored.signature}]")
     print(f"perplexity {loss:.3f}")
     if network.attends and pairs[0].sure is not None:
         print(f"AER {alignment_error_rate(force_align(network, pairs), pairs):.3f}")
 
 
 def answers(
-    network: Translator, pairs: Sequence[corpora.Pair], beam: int
+    network: Translator, pairs: Sequence[corpora.Pair], search: Callable
 ) -> tuple[list[Translation], float]:
     """Translations of some pairs' sources, and the perplexity of their targets."""
     network.to(best_device())
-    found = beam_search(network, [pair.source for pair in pairs], beam)
-    return found, perplexity(network, pairs)
+    return search([pair.source for pair in pairs]), perplexity(network, pairs)
 
 
 def shared_answers(
-    network: Translator, pairs: Sequence[corpora.Pair], beam: int
+    network: Translator, pairs: Sequence[corpora.Pair], search: Callable
 ) -> tuple[list[Translation], float]:
     """As :func:`answers`, of which each process finds a part."""
     engine = scale("processes").accelerator_for()
     by = scale("evaluation")
     network.to(engine.device)
-    search = partial(beam_search, network, beam=beam)
     found = by.translated_by(engine, search, [pair.source for pair in pairs])
     return found, by.perplexity_by(engine, network, pairs)
 

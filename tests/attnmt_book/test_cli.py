@@ -10,16 +10,19 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 from conftest import made_up_corpus
 
-from attnmt import Recipe, Translator, fit, greedy
+from attnmt import Recipe, Translator, beam_search, fit, greedy
 from attnmt.model import rnnsearch, sutskever
 from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT
 from attnmt_book import cli, runs
+from attnmt_book.modern import Modern
+from attnmt_book.protocols import protocols
 
 SMALL = [
     *("--model.hidden", "6", "--corpus.train", "60", "--corpus.lengths", "[4,6]"),
@@ -102,6 +105,37 @@ def test_settings_may_come_from_a_file_and_the_command_line_changes_them(run, tm
     assert code == 0, shown
     config = Translator.load(out).config
     assert {"model": "luong", "score": "general", "hidden": 7, "seed": 4}.items() <= config.items()
+
+
+def test_modern_additions_on_the_command_line(run, tmp_path):
+    out = tmp_path / "model"
+    modern = ["--modern.smoothing", 0.2, "--modern.average", 2, "--precision", "bf16"]
+    recipe = ["--recipe.epochs", 3, "--recipe.keep", "last"]
+    code, _, shown = run("train", out, *SMALL, *recipe, *modern, "--device", "cpu")
+    assert code == 0, shown
+    settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
+    corpus = cli.CORPORA["grammar"](**settings)
+    model = rnnsearch(corpus, hidden=6)
+    engine = partial(Modern, smoothing=0.2, average=2, precision="bf16")
+    recipe = Recipe(epochs=3, keep="last")
+    fit(model, corpus, recipe, device="cpu", progress=False, engine=engine)
+    for one, other in zip(Translator.load(out).parameters(), model.parameters(), strict=True):
+        assert one.equal(other)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (["--modern.smothing", 0.1], "modern must be one of smoothing, average, not 'smothing'"),
+        (["--modern.smoothing", 0.1, "--accumulate", 2], "--modern is for one process"),
+        (["--modern.average", 3], "needs so many epochs and keep='last'"),
+    ],
+)
+def test_modern_additions_that_make_no_sense(run, tmp_path, more, why):
+    code, _, shown = run("train", tmp_path / "model", *SMALL, "--recipe.epochs", 2, *more)
+    assert code == 1
+    assert why in shown
+    assert os.listdir(tmp_path) == []
 
 
 def test_recipes_have_names(run):
@@ -395,8 +429,9 @@ def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, tmp_pat
     assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
     code, said, _ = run("evaluate", out, *CORPUS, "--part", "valid")
     assert code == 0
-    score, perplexity, aer = said.splitlines()
+    score, cased, perplexity, aer = said.splitlines()
     assert score.startswith("BLEU ") and "case:lc" in score and "tok:13a" in score
+    assert cased.startswith("BLEU ") and "case:mixed" in cased
     assert perplexity.startswith("perplexity ") and aer.startswith("AER 0.")
     code, _, shown = run("evaluate", out, *CORPUS, "--part", "nowhere")
     assert code == 1
@@ -405,6 +440,28 @@ def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, tmp_pat
     assert (code, said) == (1, "")
     told = f"{out} translates from de to en, but the corpus is from en to de. Choose a corpus from"
     assert told in shown
+
+
+def test_evaluate_searches_as_it_is_told(run, trained, tmp_path):
+    """The first scores are those of the search that was asked for."""
+    corpus = made_up_corpus(train=80)
+    for side, name in (("de", "source_text"), ("en", "target_text")):
+        lines = [getattr(pair, name) for pair in corpus.train]
+        (tmp_path / f"mine.{side}").write_text("\n".join(lines) + "\n")
+    files = {"source": tmp_path / "mine.de", "target": tmp_path / "mine.en"}
+    files |= {"valid": 10, "test": 40}
+    given = [f"--corpus.{name}={value}" for name, value in files.items()]
+    how = {"beam": 4, "length_penalty": 5.0}
+    asked = [f"--{name}={value}" for name, value in how.items()]
+    code, said, shown = run("evaluate", trained, "--corpus.name", "files", *given, *asked)
+    assert code == 0, shown
+    pairs = cli.CORPORA["files"](**files).test
+    model = Translator.load(trained)
+    found = beam_search(model, [pair.source for pair in pairs], **how)
+    scores = protocols(model, found, pairs, words=False)
+    assert said.splitlines()[:2] == [f"BLEU {one.score:.2f} [{one.signature}]" for one in scores]
+    _, greedy_said, _ = run("evaluate", trained, "--corpus.name", "files", *given)
+    assert said.splitlines()[0] != greedy_said.splitlines()[0]
 
 
 def test_corpus_shows_counts_and_pairs(run):
