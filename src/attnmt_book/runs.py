@@ -47,12 +47,15 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import Translator
-from attnmt.training import RECIPES, History, Recipe, fit
+from attnmt.training import RECIPES, History, Recipe, Training, fit
 from attnmt_book.corpora import CORPORA
 from attnmt_book.folders import results_folder
 from attnmt_book.gold import LINKED, gold_pairs
+from attnmt_book.links import on_words
 from attnmt_book.models import MODELS, load
+from attnmt_book.modern import Modern
 from attnmt_book.searches import entropies, monotone_steps, search_of
+from attnmt_text.subwords import cut_pairs, in_words
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Run:
     where there are any long and names); ``by_length`` is of test and long together; ``aer`` is of
     test, or, on captions, of the pairs with gold links; ``command`` makes the run again. The first
     format had no learning curve within epochs, kept no translations, and counted an ``<unk>`` as
-    three words.
+    three words. ``modern`` has the arguments of :class:`.Modern`, if it was the training's engine.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Run:
     versions: dict[str, str]
     search_cpu_seconds: float
     format: Literal["attnmt-run-1", "attnmt-run-2"]
+    modern: dict[str, Any] = field(default_factory=dict)
 
     @property
     def bleu(self) -> Bleu:
@@ -131,6 +135,7 @@ def record(
     *,
     samples: Sequence[str] = (),
     searches: Sequence[str] = (),
+    modern: Mapping[str, Any] | None = None,
     **of_fit: Any,
 ) -> tuple[Run, Sentences]:
     """Train a model, translate the test pairs and some samples, and note down everything.
@@ -140,9 +145,11 @@ def record(
         model, corpus, recipe, seed: as for :func:`~attnmt.training.fit`.
         samples: raw sentences whose translations and alignments are kept.
         searches: further ones that are measured, of ``attnmt_book.searches.SEARCHES``.
+        modern: arguments of :class:`.Modern`, for a training by that engine.
         of_fit: further arguments of :func:`~attnmt.training.fit`.
     """
-    history = fit(model, corpus, recipe, seed=seed, **of_fit)
+    engine = partial(Modern, **modern) if modern else Training
+    history = fit(model, corpus, recipe, seed=seed, engine=engine, **of_fit)
     sentences, search_cpu_seconds = measure(model, corpus, searches)
     statistics = sentences.statistics
     run = Run(
@@ -151,12 +158,7 @@ def record(
         model=model.config,
         recipe=recipe,
         seed=seed,
-        corpus={
-            "name": corpus.name,
-            "train": len(corpus.train),
-            "test": len(corpus.test),
-            "fingerprint": corpus.fingerprint,
-        },
+        corpus=about(corpus),
         parameters=sum(weights.numel() for weights in model.parameters()),
         history=history,
         test_perplexity=perplexity_of(statistics["test_losses"]),
@@ -167,12 +169,20 @@ def record(
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
         search_cpu_seconds=search_cpu_seconds,
         format="attnmt-run-2",
+        modern=dict(modern or {}),
     )
     return run, sentences if ours(corpus) else Sentences(statistics)
 
 
+def about(corpus: Corpus) -> dict[str, str | int]:
+    """What a run says of its corpus."""
+    sizes = {"train": len(corpus.train), "test": len(corpus.test)}
+    return {"name": corpus.name, **sizes, "fingerprint": corpus.fingerprint}
+
+
 def bleu_of_parts(translations: Mapping[str, list[str]], corpus: Corpus) -> dict[str, Bleu]:
     """BLEU of each part of a corpus that was translated."""
+    corpus = in_words(corpus)
     found = {}
     for part, texts_of_part in translations.items():
         theirs = references(getattr(corpus, part), tokenised(corpus))
@@ -183,6 +193,7 @@ def bleu_of_parts(translations: Mapping[str, list[str]], corpus: Corpus) -> dict
 
 def bleu_of_lengths(translations: Mapping[str, list[str]], corpus: Corpus) -> list[Bucket]:
     """BLEU by the length of the source, of all parts together but the unseen names."""
+    corpus = in_words(corpus)
     there = [part for part in translations if part != "names"]
     return bleu_by_length(
         [text for part in there for text in translations[part]],
@@ -207,14 +218,18 @@ def tokenised(corpus: Corpus) -> bool:
 def written(model: Translator, found: Sequence[Translation], corpus: Corpus) -> list[str]:
     """Translations as BLEU reads them."""
     if tokenised(corpus):
-        return [" ".join(one.words) for one in found]
+        return [" ".join(model.target_vocabulary.units.join(one.words)) for one in found]
     return texts(model, found)
 
 
 def measure(
     model: Translator, corpus: Corpus, searches: Sequence[str] = ()
 ) -> tuple[Sentences, float]:
-    """Translate all test pairs of a corpus, and count; also the CPU-seconds of greedy search."""
+    """Translate all test pairs of a corpus, and count; also the CPU-seconds of greedy search.
+
+    Of a corpus in pieces, words are counted; losses and their tokens are of pieces.
+    """
+    whole = in_words(corpus)
     statistics: dict[str, np.ndarray] = {}
     translations: dict[str, list[str]] = {}
     further = {name: search_of(name, model, corpus) for name in searches}
@@ -226,17 +241,19 @@ def measure(
         found = greedy(model, [pair.source for pair in pairs])
         search_cpu_seconds += time.process_time() - began
         translations[part] = written(model, found, corpus)
-        theirs = references(pairs, tokenised(corpus))
+        theirs = references(getattr(whole, part), tokenised(corpus))
         count = partial(bleu_counts, theirs=theirs, tokenised=tokenised(corpus))
         counted = {"bleu": count(translations[part])}
         counted |= _counts(model, pairs)
-        if model.attends:
+        counted["length"] = np.array([len(p.source) for p in getattr(whole, part)], dtype=np.uint16)
+        if model.attends and not corpus.pieces:
             counted |= {"monotone": monotone_steps(found), "entropy": entropies(found)}
         for name, search in further.items():
             counted[f"{name}_bleu"] = count(written(model, search(pairs, found), corpus))
         statistics |= {f"{part}_{what}": rows for what, rows in counted.items()}
     if model.attends and corpus.name == LINKED:
-        statistics["gold_aer"] = link_counts(model, gold_pairs(corpus))
+        units = model.source_vocabulary.units, model.target_vocabulary.units
+        statistics["gold_aer"] = link_counts(model, cut_pairs(gold_pairs(whole), *units))
     return Sentences(statistics, translations), search_cpu_seconds
 
 
@@ -257,7 +274,6 @@ def _counts(model: Translator, pairs: Sequence[Pair]) -> dict[str, np.ndarray]:
     known[without_unknown(pairs, model)] = True
     counted = {
         "losses": sentence_losses(model, pairs).astype(np.float32),
-        "length": np.array([len(pair.source) for pair in pairs], dtype=np.uint16),
         "known": known,
     }
     if model.attends and pairs[0].sure is not None:
@@ -278,9 +294,10 @@ def aer_of(links: np.ndarray) -> float:
 
 
 def translate_sample(model: Translator, text: str) -> Sample:
-    """Translate one raw sentence, and keep the alignment."""
+    """Translate one raw sentence, and keep the alignment, on words."""
     source = model.source_vocabulary.tokenise(text)
     (found,) = greedy(model, [source])
+    found, source = on_words(model, found, source)
     weights = None if found.alignment is None else found.alignment.astype(float).round(4).tolist()
     return Sample(source, found.words, found.score, alignment=weights)
 
@@ -450,6 +467,7 @@ TITLES = {  # what figures and tables call the systems
     "luong-local-m": "local-m general",
     "luong-local-p": "local-p general",
     "luong-feeding": "dot + feed",
+    "luong-local-p-feeding": "local-p general + feed",
 }
 
 
@@ -502,7 +520,9 @@ def constructed(system: str, corpus_name: str) -> dict[str, Any]:
 
     Those that the corpus gives to that constructor come first, and the system's own go before them.
     """
-    own = {key: value for key, value in book()["systems"][system].items() if key != "recipe"}
+    own = dict(book()["systems"][system])
+    for key in ("recipe", "modern"):
+        own.pop(key, None)
     return book()["corpora"][corpus_name].get("models", {}).get(own["model"], {}) | own
 
 
@@ -543,6 +563,7 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         seed=seed,
         samples=plan["samples"],
         searches=_searches(system, corpus_name),
+        modern=book()["systems"][system].get("modern"),
         curve=plan["curve"],
         checkpoint=checkpoint,
         every=250,

@@ -260,3 +260,27 @@ def in_pieces(corpus: Any, size: int | None) -> Any:
     units = [Pieces(side) for side in pieces]
     parts = {part: cut_pairs(getattr(corpus, part), *units) for part in PARTS}
     return replace(corpus, vocabulary_size=size, pieces=pieces, **parts)
+
+
+def in_words(corpus: Any) -> Any:
+    """A corpus in subwords as it was before :func:`in_pieces`; one of words is itself.
+
+    Its ``train`` are the pairs that were kept, and its vocabularies are of words again.
+    """
+    if not corpus.pieces:
+        return corpus
+    units = [Pieces(side) for side in corpus.pieces]
+    parts = {part: join_pairs(getattr(corpus, part), *units) for part in PARTS}
+    return replace(corpus, pieces=(), **parts)
+
+
+def join_pairs(pairs: Iterable[Any], source: Words, target: Words) -> list[Any]:
+    """The opposite of :func:`cut_pairs`: units are joined to words."""
+    return [
+        replace(
+            pair,
+            source=tuple(source.join(pair.source)),
+            target=tuple(target.join(pair.target)),
+        )
+        for pair in pairs
+    ]

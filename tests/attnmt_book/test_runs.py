@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -15,8 +16,10 @@ from attnmt import (
     Translator,
     beam_search,
     bleu,
+    fit,
     force_align,
     greedy,
+    luong,
     multi30k,
     perplexity,
     rnnsearch,
@@ -28,7 +31,9 @@ from attnmt.training import BAHDANAU
 from attnmt_book import joined, runs
 from attnmt_book.corpora import CORPORA
 from attnmt_book.models import MODELS
+from attnmt_book.modern import Modern
 from attnmt_book.runs import load_run, load_statistics, load_translations, record, save_run
+from attnmt_text.subwords import in_pieces
 
 
 @pytest.fixture(scope="module")
@@ -232,6 +237,30 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
         runs.make("other-made-up-0")
 
 
+def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
+    modern = {"smoothing": 0.2, "average": 2}
+    recipe = {"epochs": 3, "batch_size": 40}
+    plan = {
+        "tiers": [{"name": "F", "corpus": "made", "seeds": [1], "systems": ["plain", "new"]}],
+        "systems": {
+            "plain": {"model": "luong", "hidden": 6},
+            "new": {"model": "luong", "hidden": 6, "modern": modern},
+        },
+        "corpora": {"made": {"train": 300, "curve": 3, "recipe": recipe, "samples": []}},
+    }
+    monkeypatch.setattr(runs, "book", lambda: plan)
+    monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
+    monkeypatch.setattr(training, "best_device", lambda: "cpu")
+    plain, new = (runs.make(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
+    assert (plain.modern, new.modern) == ({}, modern)
+    assert plain.model == new.model
+    by_hand = luong(corpus, hidden=6, seed=1)
+    engine = partial(Modern, **modern)
+    fit(by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, engine=engine)
+    assert new.test_perplexity == pytest.approx(perplexity(by_hand, corpus.test))
+    assert new.test_perplexity != plain.test_perplexity
+
+
 def test_a_system_has_its_own_arguments_before_those_of_the_corpus(monkeypatch):
     of_luong = {"hidden": 8, "dropout": 0.3}
     plan = {
@@ -342,6 +371,33 @@ def test_alignment_error_of_captions_is_that_of_the_gold_links(of_captions, shar
     found = sentences.statistics["gold_aer"]
     assert found.shape == (4, 4)
     assert runs.aer_of(found) == pytest.approx(alignment_error_rate(links, pairs))
+
+
+def test_captions_in_pieces_are_counted_in_words(captions, monkeypatch):
+    """So runs with and without subwords share references, lengths and links."""
+    cut = in_pieces(captions, 13)  # w12 is three pieces, as no digits are joined
+    assert sum(len(pair.source) for pair in cut.test) > sum(len(p.source) for p in captions.test)
+    monkeypatch.setattr(runs, "gold_pairs", lambda corpus: corpus.test)
+    model = luong(cut, hidden=8)
+    found = runs.measure(model, cut, ["beam5"])[0]
+    statistics = found.statistics
+    assert statistics["test_length"].tolist() == [len(pair.source) for pair in captions.test]
+    lengths = [len(pair.target) for pair in captions.test]
+    for key in ("test_bleu", "test_beam5_bleu"):
+        assert statistics[key][:, 1].tolist() == lengths
+    units = model.target_vocabulary.units
+    wrote = greedy(model, [pair.source for pair in cut.test])
+    assert found.translations["test"] == [" ".join(units.join(one.words)) for one in wrote]
+    links = force_align(model, cut.test)  # between words
+    assert runs.aer_of(statistics["gold_aer"]) == pytest.approx(
+        alignment_error_rate(links, captions.test)
+    )
+    assert statistics["test_losses"][:, 1].tolist() == [len(p.target) + 1 for p in cut.test]
+    buckets = runs.bleu_of_lengths(found.translations, cut)
+    assert buckets == runs.bleu_of_lengths(found.translations, captions)
+    sample = runs.translate_sample(model, captions.test[0].source_text)
+    assert sample.source == list(captions.test[0].source)
+    assert [len(row) for row in sample.alignment] == [len(sample.source)] * len(sample.words)
 
 
 def test_of_captions_no_sentence_is_kept(captions, tmp_path, monkeypatch):
@@ -464,7 +520,8 @@ def test_the_runs_of_a_system_differ_in_the_seed_alone():
 
 def test_every_recorded_system_has_a_title():
     systems = {name.rsplit("-", 2)[0] for name in runs.undertrained_names()}
-    assert systems == set(runs.TITLES)
+    first = {system for system, _, _ in runs.planned("A", "B").values()}
+    assert systems | first == set(runs.TITLES)
     assert len(set(runs.TITLES.values())) == len(runs.TITLES)
 
 

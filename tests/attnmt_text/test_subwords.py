@@ -44,6 +44,7 @@ from attnmt_text.subwords import (
     cut,
     cut_pairs,
     in_pieces,
+    in_words,
     join_alignment,
     learn_pieces,
 )
@@ -243,6 +244,15 @@ def test_pairs_hold_pieces_and_the_rest_stays(words, pieces):
     assert pieces.vocabulary_size == 80
     assert pieces.source_vocabulary != pieces.target_vocabulary
     assert replace(pieces, train=pieces.train[:5]).source_vocabulary == pieces.source_vocabulary
+
+
+def test_a_corpus_in_pieces_can_be_read_in_words_again(words, pieces):
+    assert in_words(words) is words
+    again = in_words(pieces)
+    assert again.pieces == ()
+    for part in ("train", "valid", "test", "long", "names"):
+        assert getattr(again, part) == getattr(words, part)
+    assert again.fingerprint == words.fingerprint
 
 
 def test_only_train_is_learned_from(words, pieces):
