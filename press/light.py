@@ -7,6 +7,7 @@ page waits for. `lighten` goes through the built site:
 - of the icons' fonts, that sheet holds those few icons that pages show;
 - the scripts become one that the page does not wait for;
 - pictures get their width and height, and load when they come into view;
+- the search page's list of words loses those that are none, two labels of a picture run together;
 - what the theme and its companions get wrong for screen readers is mended.
 
 A page that was made light before is left as it is, but for the address of sheet and script.
@@ -14,6 +15,7 @@ A page that was made light before is left as it is, but for the address of sheet
 
 import base64
 import hashlib
+import json
 import re
 import tempfile
 from collections.abc import Callable, Iterable
@@ -31,6 +33,8 @@ OWN = ("live/", f"{formulas.FOLDER}/", STYLE)  # styles that only some pages loa
 LATER = ("searchtools.js", "language_data.js")  # scripts of the search page alone
 TABS = "design-tabs.js"  # asks for its own tag; no use without tabs
 SEARCH = "searchindex.js"
+INDEX = re.compile(r"(?s)(Search\.setIndex\()(.*)(\))")
+RUN_TOGETHER = re.compile(r"\d+[^\W\d_]{3}")  # the 1.00 of a colour bar, and a word after it
 SHEET = re.compile(r'[ \t]*<link\b[^>]*?href="([^"?]*_static/([^"?]*\.css))[^>]*>\n?')
 LOADED = re.compile(r'[ \t]*<script\b([^>]*?)src="([^"?]*?)(?:\?[^"]*)?"([^>]*)></script>\n?')
 SETTING = re.compile(r"[ \t]*<script>((?:let toggle|var toggle)[^<]*)</script>\n?")
@@ -173,6 +177,15 @@ def later(script: re.Match) -> str:
     return script[0] if name == TABS and "sd-tab-set" in script.string else ""
 
 
+def without_labels(index: str) -> str:
+    """The search page's words without those that two labels of a picture make together."""
+    before, words, after = INDEX.fullmatch(index.strip()).groups()
+    found = json.loads(words)
+    terms = found["terms"].items()
+    found["terms"] = {word: where for word, where in terms if not RUN_TOGETHER.match(word)}
+    return before + json.dumps(found, ensure_ascii=False, separators=(",", ":")) + after
+
+
 def mended(page: str) -> str:
     """A page with the roles that are missing, and without those that are wrong."""
     page = page.replace(' role="doc-biblioentry"', "")
@@ -224,6 +237,8 @@ def picture_size(path: Path) -> tuple[int, int] | None:
 def lighten(site: Path) -> None:
     """Make the pages of a built site light."""
     static = site / "_static"
+    if (index := site / SEARCH).exists():
+        index.write_text(without_labels(index.read_text(encoding="utf8")), encoding="utf8")
     paths = [path for path in sorted(site.rglob("*.html")) if static not in path.parents]
     pages = {path: path.read_text(encoding="utf8") for path in paths}
     formulas.write_style(static / formulas.FOLDER, pages.values())

@@ -1,11 +1,12 @@
 """Light pages in small: what of a style sheet stays, and what becomes of a page."""
 
+import json
 import re
 
 import pytest
 from PIL import Image
 
-from press.light import light, lighten, mended, picture_size, with_sizes
+from press.light import light, lighten, mended, picture_size, with_sizes, without_labels
 from press.stylesheet import names_in, prune, words_in
 
 PAGE = """<html lang="en"><head>
@@ -118,3 +119,23 @@ def test_a_site_is_made_light_once(tmp_path):
     once = page.read_text(encoding="utf8")
     lighten(tmp_path)
     assert page.read_text(encoding="utf8") == once
+
+
+def test_what_two_labels_make_together_is_no_word_to_search_for():
+    terms = {"00aber": 0, "98träumt": 1, "aber": [0, 1], "13a": 0, "2nd": 0, "2015": 1, "ba0ke": 2}
+    index = f"Search.setIndex({json.dumps({'docnames': ['a'], 'terms': terms})})"
+    found = without_labels(index + "\n")
+    assert found.startswith("Search.setIndex({") and found.endswith("})")
+    kept = json.loads(found.removeprefix("Search.setIndex(").removesuffix(")"))
+    assert kept["docnames"] == ["a"]
+    assert list(kept["terms"]) == ["aber", "13a", "2nd", "2015", "ba0ke"]
+    assert kept["terms"]["aber"] == [0, 1]
+    assert without_labels(found) == found
+
+
+def test_the_index_of_a_site_is_made_light(tmp_path):
+    (tmp_path / "_static").mkdir()
+    index = tmp_path / "searchindex.js"
+    index.write_text('Search.setIndex({"terms": {"00aber": 0, "hund": 0}})', encoding="utf8")
+    lighten(tmp_path)
+    assert index.read_text(encoding="utf8") == 'Search.setIndex({"terms":{"hund":0}})'
