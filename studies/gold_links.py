@@ -1,9 +1,9 @@
 """Gold links of real text: how far the annotators agree, and how far one comes without attention.
 
 The yardsticks are measured on the 150 pairs of captions that have gold links: the diagonal, IBM
-Model 1 (Brown et al. 1993) by NLTK, learned from all 29,000 training pairs, and the best that one
-link a word can do. The last is not 0: a word may have no link at all. Each is measured against the
-settled links and against those of each annotator. The figures go to
+Model 1 (Brown et al. 1993) by NLTK, learned from all 29,000 training pairs, and the best that at
+most one link a word can do. The last is not 0: a word may have two sure links. Each is measured
+against the settled links and against those of each annotator. The figures go to
 ``results/studies/gold_links.json``; no word of a caption is stored.
 Usage: make study NAME=gold_links
 """

@@ -71,5 +71,5 @@ def test_a_study_is_started_by_its_name(monkeypatch):
     start(["lock_on"])
     assert started == ["lock_on"]
     for wrong in ([], ["lock-on"], ["study"], ["windows", "lock_on"]):
-        with pytest.raises(SystemExit, match=r"Which study\? There are: coverage, .*lock_on"):
+        with pytest.raises(SystemExit, match=r"Which study\? There are: caption_links, .*lock_on"):
             start(wrong)
