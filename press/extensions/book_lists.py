@@ -5,7 +5,7 @@
 ``{all-claims}`` puts the tables of claims, as the chapters stored them, into one.
 ``{frozen-claims}`` shows the list of the papers' claims, judged by the recorded runs.
 ``{truth-rule}`` shows how often the rule of the verdicts is right on made-up systems.
-``{trained-models}`` lists the recorded runs of models that were trained to the end.
+``{trained-models} CORPUS`` lists the recorded runs of models that were trained to the end.
 """
 
 import json
@@ -191,17 +191,18 @@ class FrozenClaims(SphinxDirective):
 
 # ------------------------------------------------------------------------- recorded runs
 
-TRAINED = TITLES | {
-    "luong-local-p-feeding": "local-p general + feed",
-    "attention-only": "attention only",
-}
+TRAINED = TITLES | {"attention-only": "attention only"}
 SHORT = 6  # the first length of a bucket
-LONG = 36
+LONG = {"grammar": 36, "multi30k": 16}
 
 
-def trained_models(runs: Iterable[Run]) -> list[str]:
-    """The recorded runs as lines of Markdown: a table, and how its BLEU was measured."""
-    header = "model | seeds | updates | BLEU | 6 to 10 words | 36 to 40 words | AER | CPU-seconds"
+def trained_models(runs: Iterable[Run], long: int) -> list[str]:
+    """The recorded runs as lines of Markdown: a table, and how its BLEU was measured.
+
+    ``long`` is the first length of the second bucket whose BLEU the table has.
+    """
+    lengths = " | ".join(f"{first} to {first + 4} words" for first in (SHORT, long))
+    header = f"model | seeds | updates | BLEU | {lengths} | AER | CPU-seconds"
     lines = [f"| {header} |", "|---" * 8 + "|"]
     groups: dict[str, list[Run]] = {}
     for run in runs:
@@ -214,7 +215,7 @@ def trained_models(runs: Iterable[Run]) -> list[str]:
             f"{found[0].history.curve[-1].updates:,}",
             with_range(run.bleu.score for run in found),
             with_range(of_length(run, SHORT) for run in found),
-            with_range(of_length(run, LONG) for run in found),
+            with_range(of_length(run, long) for run in found),
             with_range((run.aer for run in found), digits=3),
             with_range((run.history.cpu_seconds for run in found), digits=0),
         ]
@@ -223,15 +224,20 @@ def trained_models(runs: Iterable[Run]) -> list[str]:
 
 
 class TrainedModels(SphinxDirective):
-    """``{trained-models}``"""
+    """``{trained-models} CORPUS``"""
+
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        paths = sorted((Path(self.env.srcdir) / "results").glob("*-grammar-*.json"))
+        (corpus,) = self.arguments
+        paths = sorted((Path(self.env.srcdir) / "results").glob(f"*-{corpus}-*.json"))
         for path in paths:
             self.env.note_dependency(str(path))
         runs = [load_run(path.stem, path.parent) for path in paths]
         parent = nodes.container("", classes=["all-claims"])
-        self.state.nested_parse(StringList(trained_models(runs)), self.content_offset, parent)
+        self.state.nested_parse(
+            StringList(trained_models(runs, LONG[corpus])), self.content_offset, parent
+        )
         return [parent]
 
 

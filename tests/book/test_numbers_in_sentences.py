@@ -22,12 +22,14 @@ BESIDE = re.compile(
 )
 UNIT = re.compile(rf"%|{SCORE}|seconds")
 ENDS = {"0", "1", "100"}  # of scales, which are definitions
-LITERAL = re.compile(r"(?ms)^(`{3,}).*?^\1|(?<!\})`[^`]*`|\$\$.+?\$\$|\$[^$\n]+\$")
+LITERAL = re.compile(
+    r"(?ms)^(`{3,}).*?^\1|(?P<role>\{[\w:]+\})?`[^`]*`|\$\$.+?\$\$|\$[^$\n]+\$"  # roles stay
+)
 
 
 def typed(text: str) -> list[str]:
     """Sentences and rows with a number beside its unit that no cell said and that cite nothing."""
-    text = LITERAL.sub("…", PAIR.sub("…", text))
+    text = LITERAL.sub(lambda match: (match["role"] or "") + "…", PAIR.sub("…", text))
     found = []
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)", text):
         if block.lstrip().startswith("|"):
@@ -73,6 +75,7 @@ def typed_rows(rows: list[str]) -> list[str]:
         "It keeps <!--kept-->19%<!--/--> of BLEU 20.1.",
         "| system | BLEU |\n|---|---|\n| dot | 20.1 |",
         "| system | kept |\n|---|---|\n| dot | 20% |",
+        "In {numref}`fig-a`, it has 20.1 BLEU ({doc}`b`).",
     ],
 )
 def test_typed_numbers_are_found(text):
@@ -84,6 +87,7 @@ def test_typed_numbers_are_found(text):
     [
         "It keeps <!--kept-->19%<!--/--> of its BLEU, <!--bleu-->20.1<!--/-->.",
         "{cite:t}`luong2015` report 20.1 BLEU.",
+        "See {numref}`fig-a`. {cite:t}`luong2015` report 20.1 BLEU.",
         "BLEU runs from 0 to 100, and 100% would be all. The best perplexity is 1.",
         "The 95% interval, in chapter 3, of BLEU (Table 3) after 3,000 updates",
         "Its BLEU at 6 to 10 words, or from 6 to 10 words to 36 to 40, or at 20 words",

@@ -215,12 +215,16 @@ def test_the_frozen_claims_and_the_rule_have_their_pages():
     assert "{truth-rule}" in page("how_to")
 
 
-RECORDED = sorted(results_folder().glob("*-grammar-*.json"))
+RECORDED = sorted(results_folder().glob("*.json"))
 
 
-def test_the_models_trained_to_the_end_are_shown_from_their_runs():
-    found = [load_run(path.stem) for path in RECORDED]
-    lines = book_lists.trained_models(found)
+@pytest.mark.parametrize("corpus", book_lists.LONG)
+def test_the_models_trained_to_the_end_are_shown_from_their_runs(corpus):
+    assert f"{{trained-models}} {corpus}" in page("claims")
+    found = [load_run(path.stem) for path in RECORDED if f"-{corpus}-" in path.stem]
+    long = book_lists.LONG[corpus]
+    lines = book_lists.trained_models(found, long)
+    assert f"| {long} to {long + 4} words |" in lines[0]
     row = next(line for line in lines if line.startswith("| RNNsearch |"))
     of_rnnsearch = [run for run in found if run.name.startswith("rnnsearch-")]
     assert f"| {len(of_rnnsearch)} | {of_rnnsearch[0].history.curve[-1].updates:,} |" in row
