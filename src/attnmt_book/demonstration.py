@@ -1,7 +1,9 @@
 """What a chapter does with a model that it trains itself: train it, translate, say how it went."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from IPython.display import Markdown
 
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation, greedy
@@ -9,8 +11,19 @@ from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, texts
 from attnmt.model import Translator
 from attnmt.training import History, Recipe
 from attnmt_book.runs import Run, record, undertrained, undertrained_plan
+from attnmt_book.tables import NOTHING, table, with_range
 
 MOST = 1_000  # test pairs that a chapter measures; recorded runs have all of them
+MEANINGS = (  # of the sample captions, which are sentences of our own
+    "A man is repairing his bicycle in front of a small shop.",
+    "Two little girls are playing with a red ball in the garden.",
+    "An old woman is drinking her coffee on a bench in the park.",
+    "A black dog is carrying a shoe and two cats are watching him.",
+    "The boy wearing a yellow helmet is jumping into the lake.",
+    "Three men with white hats are sitting at a table playing cards.",
+    "A woman is showing a child how to fly a kite.",
+    "The bookseller is sorting his maps in the evening.",
+)
 
 
 @dataclass(frozen=True)
@@ -87,3 +100,34 @@ def say_run(run: Run) -> None:
     score = run.bleu
     print(f"test BLEU {score.score:.1f}, 95% interval {score.low:.1f} to {score.high:.1f}")
     print(score.signature)
+
+
+def beside(run: Run, ends: Sequence[Run], places: Sequence[int] = range(8)) -> Markdown:
+    """Sample captions as two models translate them: a demonstration, and one trained to the end.
+
+    Args:
+        run: the demonstration, from :func:`train_or_load`.
+        ends: recorded runs on all captions; the samples are of the first of them.
+        places: which of the samples to show.
+
+    Returns:
+        A table; its last row has BLEU on the test captions, where both were measured alike.
+    """
+    end = ends[0]
+    both = [_read(one) for one in (run, end)]
+    rows = []
+    for place in places:
+        german = " ".join(run.samples[place].source)
+        wrote = (" ".join(one.samples[place].words).replace("<", r"\<") for one in (run, end))
+        rows.append([f"{german}<br>*{MEANINGS[place]}*", *wrote])
+    alike = run.bleu.signature == end.bleu.signature
+    scores = [f"{run.bleu.score:.1f}" if alike else NOTHING]
+    scores.append(with_range([one.bleu.score for one in ends]))
+    return table(["German, *and what it means*", *both], [*rows, ["**BLEU**", *scores]])
+
+
+def _read(run: Run) -> str:
+    """How much a model has read."""
+    epochs = len(run.history.epochs)
+    often = {1: "once", 2: "twice"}.get(epochs, f"{epochs} times")
+    return f"{run.corpus['train']:,} pairs, {often}"

@@ -33,6 +33,11 @@ def with_range(values: Iterable[float | None], digits: int = 1) -> str:
     return f"{middle} ({low}–{high})" if len(known) > 1 else f"{middle} (1 seed)"
 
 
+def seeds(runs: Sequence[object]) -> str:
+    """How many runs there are, for a sentence: ``1 seed``, ``5 seeds``."""
+    return "1 seed" if len(runs) == 1 else f"{len(runs)} seeds"
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markdown:
     """A table in Markdown.
 

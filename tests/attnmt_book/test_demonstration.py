@@ -5,7 +5,15 @@ from dataclasses import replace
 from attnmt import Recipe, bleu, fit, greedy, rnnsearch
 from attnmt.metrics import texts
 from attnmt_book import demonstration
-from attnmt_book.demonstration import say_run, say_training, train_or_load, translate_test
+from attnmt_book.demonstration import (
+    MEANINGS,
+    beside,
+    say_run,
+    say_training,
+    train_or_load,
+    translate_test,
+)
+from attnmt_book.runs import book, load_run, undertrained, undertrained_plan
 
 RECIPE = Recipe(epochs=1, batch_size=64)
 
@@ -56,3 +64,29 @@ def test_what_is_said_of_a_training(corpus, capsys):
     said = capsys.readouterr().out
     assert said.startswith(f"{sum(w.numel() for w in model.parameters()):,} parameters, ")
     assert said.endswith(f" CPU-seconds of training on {history.device}\n")
+
+
+def test_a_demonstration_beside_a_model_trained_to_the_end():
+    run = undertrained("luong-dot-multi30k-0")
+    end = load_run("luong-dot-multi30k-0")
+    lines = beside(run, [end], places=[3, 7]).data.splitlines()
+    assert lines[0] == (
+        "| German, *and what it means* | 10,000 pairs, 4 times | 29,000 pairs, 9 times |"
+    )
+    (_, _, dog, maps, score) = lines
+    assert dog.startswith(f"| {' '.join(end.samples[3].source)}<br>*{MEANINGS[3]}* |")
+    wrote = " ".join(end.samples[7].words)
+    assert maps.endswith(f"| {wrote.replace('<', chr(92) + '<')} |")
+    assert "<unk>" not in maps.replace(r"\<", "")
+    assert score == f"| **BLEU** | – | {end.bleu.score:.1f} (1 seed) |"  # parted in another way
+    for epochs, often in ((1, "once"), (2, "twice"), (3, "3 times")):
+        short = replace(run, history=replace(run.history, epochs=run.history.epochs[:epochs]))
+        assert f"| 10,000 pairs, {often} |" in beside(short, [end]).data
+    alike = replace(run, parts={"test": replace(run.bleu, signature=end.bleu.signature)})
+    assert f"| **BLEU** | {run.bleu.score:.1f} |" in beside(alike, [end]).data
+
+
+def test_each_sample_caption_has_its_meaning():
+    samples = book()["corpora"]["multi30k"]["samples"]
+    assert samples == undertrained_plan()["corpora"]["multi30k"]["samples"]
+    assert len(samples) == len(MEANINGS)

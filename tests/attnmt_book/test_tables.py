@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnmt_book.tables import listed, mean, spread, table, with_range
+from attnmt_book.tables import listed, mean, seeds, spread, table, with_range
 
 
 def test_mean_and_spread():
@@ -21,6 +21,10 @@ def test_mean_lowest_and_highest():
     assert with_range([1.0, 2.0, 6.0]) == "3.0 (1.0–6.0)"
     assert with_range([0.25, None], digits=2) == "0.25 (1 seed)"
     assert with_range([None, None]) == with_range([]) == "–"
+
+
+def test_seeds_in_words():
+    assert [seeds(some) for some in ([], [3], [3, 4])] == ["0 seeds", "1 seed", "2 seeds"]
 
 
 def test_a_table_keeps_its_columns():
