@@ -59,6 +59,7 @@ BESIDE = (
     "evidence_8",
     "evidence_9",
     "gold_links",
+    "how_far",
     "what_it_costs",
 )
 MEASURED = (*CORE, *BESIDE)

@@ -17,6 +17,7 @@ import torch
 
 from attnmt import Translator
 from attnmt.files import write_aside
+from attnmt_book.models import load
 from attnmt_book.runs import make
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,4 +87,4 @@ def recorded(name: str) -> Translator:
     path = MODELS / f"{name}.safetensors"
     if not path.exists():
         make(name, MODELS, progress=False)
-    return Translator.load(path)
+    return load(path)

@@ -521,7 +521,7 @@ def constructed(system: str, corpus_name: str) -> dict[str, Any]:
     Those that the corpus gives to that constructor come first, and the system's own go before them.
     """
     own = dict(book()["systems"][system])
-    for key in ("recipe", "modern"):
+    for key in ("recipe", "modern", "measure_bleu"):
         own.pop(key, None)
     return book()["corpora"][corpus_name].get("models", {}).get(own["model"], {}) | own
 
@@ -564,6 +564,7 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         samples=plan["samples"],
         searches=_searches(system, corpus_name),
         modern=book()["systems"][system].get("modern"),
+        measure_bleu=book()["systems"][system].get("measure_bleu", False),
         curve=plan["curve"],
         checkpoint=checkpoint,
         every=250,

@@ -23,6 +23,7 @@ Search = Callable[[Sequence[Pair], Sequence[Translation]], list[Translation]]
 BEAMS = {
     "beam5": {"beam": 5},
     "beam5-normalised": {"beam": 5, "length_penalty": 1.0},
+    "beam5-0.6": {"beam": 5, "length_penalty": 0.6},
     "beam50": {"beam": 50},
 }
 SEARCHES = ("replaced", *BEAMS)

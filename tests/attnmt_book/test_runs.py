@@ -244,7 +244,7 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
         "tiers": [{"name": "F", "corpus": "made", "seeds": [1], "systems": ["plain", "new"]}],
         "systems": {
             "plain": {"model": "luong", "hidden": 6},
-            "new": {"model": "luong", "hidden": 6, "modern": modern},
+            "new": {"model": "luong", "hidden": 6, "modern": modern, "measure_bleu": True},
         },
         "corpora": {"made": {"train": 300, "curve": 3, "recipe": recipe, "samples": []}},
     }
@@ -253,6 +253,8 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
     monkeypatch.setattr(training, "best_device", lambda: "cpu")
     plain, new = (runs.make(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
     assert (plain.modern, new.modern) == ({}, modern)
+    assert [epoch.bleu for epoch in plain.history.epochs] == [None] * 3
+    assert all(epoch.bleu >= 0 for epoch in new.history.epochs)  # asked for by the system
     assert plain.model == new.model
     by_hand = luong(corpus, hidden=6, seed=1)
     engine = partial(Modern, **modern)
