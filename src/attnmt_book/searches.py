@@ -24,6 +24,7 @@ BEAMS = {
     "beam5": {"beam": 5},
     "beam5-normalised": {"beam": 5, "length_penalty": 1.0},
     "beam5-0.6": {"beam": 5, "length_penalty": 0.6},
+    "beam5-1.8": {"beam": 5, "length_penalty": 1.8},
     "beam50": {"beam": 50},
 }
 SEARCHES = ("replaced", *BEAMS)
