@@ -1,15 +1,17 @@
 """How far can it go? The strongest translator in every protocol, its ensemble, its trials.
 
 Takes the recorded runs of ``SYSTEMS``, with their trained models in ``_build/models``. The strength
-of the length normalisation is chosen on the validation captions: the strongest models are searched
-with all of ``PENALTIES`` there, and all models with the best of these on the test captions, once.
+of the length normalisation is chosen on the validation captions: the strongest models and the
+Transformers are searched with all of ``PENALTIES`` there, and with the best of these for their
+system on the test captions, once; the other systems with that of the strongest.
 Then the strongest models translate together. Each trial trains a model that differs from the
-strongest in one thing, and is measured on validation only.
+strongest or from the Transformer in one thing, and is measured on validation only.
 Scores go to ``results/studies/strongest.json``, which the page *How far can it go?* reads; no
 caption is stored. What is stored is not done again.
 Usage: make study NAME=strongest
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,7 +20,7 @@ from attnmt import Ensemble, beam_search, greedy
 from attnmt.corpus import Corpus
 from attnmt.decoding import Model
 from attnmt.metrics import perplexity, texts
-from attnmt.training import fit
+from attnmt.training import Epoch, fit
 from attnmt_book.models import MODELS
 from attnmt_book.modern import Modern
 from attnmt_book.protocols import protocols
@@ -29,16 +31,14 @@ from studies.study import head_of, open_store, recorded, save_store, store_of
 
 STORE = store_of(__file__)
 STRONGEST = "strongest-pieces"
-SYSTEMS = (STRONGEST, "transformer-pieces", "luong-dot-pieces", "luong-dot-multi30k")
+TRANSFORMER = "transformer-pieces"
+SYSTEMS = (STRONGEST, TRANSFORMER, "luong-dot-pieces", "luong-dot-multi30k")
 WORDS = "luong-dot-multi30k-0"  # what a sample is translated by for comparison
 BEAM = 5
-PENALTIES = (0.0, 0.6, 1.0, 1.4)
+PENALTIES = (0.0, 0.6, 1.0, 1.4, 1.8, 2.2)
 TRIALS: dict[str, dict[str, Any]] = {  # what is changed of a system, by the name of the trial
     "mean of the last four epochs' weights": {"of": "strongest", "modern": {"average": 4}},
     "two layers": {"of": "strongest", "model": {"layers": 2}},
-    "score general": {"of": "strongest", "model": {"score": "general"}},
-    "embeddings of 512": {"of": "strongest", "model": {"embedding": 512}},
-    "dropout 0.5": {"of": "strongest", "model": {"dropout": 0.5}},
     "Transformer, twice the rate": {"of": "transformer", "recipe": {"learning_rate": 2e-3}},
     "Transformer, dropout 0.2": {"of": "transformer", "model": {"dropout": 0.2}},
 }
@@ -77,17 +77,19 @@ def in_moses_words(found: dict[str, float]) -> float:
     return score
 
 
-def on_validation(model: Model, corpus: Corpus) -> dict[str, dict[str, float]]:
-    """Scores on the validation captions, of greedy search and of each penalty's beam."""
-    found = {"greedy": scores(model, corpus, "valid")}
-    for penalty in PENALTIES:
-        found[f"{penalty}"] = scores(model, corpus, "valid", beam=BEAM, length_penalty=penalty)
-    return found
+def on_validation(name: str, found: dict[str, dict[str, float]]) -> None:
+    """Add a run's scores on the validation captions, by greedy search and with each penalty."""
+    searches = {f"{p}": {"beam": BEAM, "length_penalty": p} for p in PENALTIES}
+    searches = {"greedy": {}} | searches
+    if missing := searches.keys() - found.keys():
+        model = recorded(name)
+        corpus = corpus_for(name)
+        found |= {one: scores(model, corpus, "valid", **searches[one]) for one in sorted(missing)}
 
 
-def chosen(runs: dict[str, Any]) -> float:
-    """The penalty with the best mean on validation, over the strongest models."""
-    valid = [runs[name]["valid"] for name in runs_of(STRONGEST)]
+def chosen(runs: dict[str, Any], system: str) -> float:
+    """The penalty with the best mean on validation, over the models of a system."""
+    valid = [runs[name]["valid"] for name in runs_of(system)]
     return max(PENALTIES, key=lambda p: mean([in_moses_words(one[f"{p}"]) for one in valid]))
 
 
@@ -113,6 +115,23 @@ def samples(models: dict[str, Model], penalty: float) -> list[dict[str, Any]]:
     return found
 
 
+class Averaged(Modern):
+    """Keeps the mean of the weights after the last epochs, so many as ``average`` says."""
+
+    def __init__(self, *arguments: Any, average: int = 0, **more: Any):
+        super().__init__(*arguments, **more)
+        self.average = average
+
+    def end_epoch(self, measure_bleu: bool) -> Epoch:
+        """As :meth:`.Training.end_epoch`; of the last epochs, the weights join the mean."""
+        epoch = super().end_epoch(measure_bleu)
+        joined = epoch.epoch - (self.recipe.epochs - self.average)  # epochs in the mean by now
+        if self.average and joined > 0:
+            for name, weights in self.model.state_dict().items():
+                self.best[name] = self.best.get(name, weights).lerp(weights, 1 / joined)
+        return epoch
+
+
 def trial(of: str, **changes: Any) -> dict[str, Any]:
     """Train a system with changes, seed 0; its cost, and its scores on validation."""
     corpus = corpus_of("pieces")
@@ -120,39 +139,46 @@ def trial(of: str, **changes: Any) -> dict[str, Any]:
     model = MODELS[arguments.pop("model")](corpus, **arguments, seed=0)
     modern = book()["systems"][of]["modern"] | changes.get("modern", {})
     recipe = replace(recipe_of(of, "pieces"), **changes.get("recipe", {}))
-    history = fit(model, corpus, recipe, engine=partial(Modern, **modern), progress=False)
+    history = fit(model, corpus, recipe, engine=partial(Averaged, **modern), progress=False)
     return {
+        "of": of,
         "changes": changes,
         "cpu_seconds": round(history.cpu_seconds),
         "perplexity": round(perplexity(model, corpus.valid), 4),
-        "valid": on_validation(model, corpus),
+        "valid": {"greedy": scores(model, corpus, "valid")},
     }
 
 
 def measure(store: dict[str, Any]) -> None:
     """The recorded models, on validation, then on test, and the strongest of them together."""
     runs = store.setdefault("runs", {})
-    for system in SYSTEMS[:2]:
+    penalties = store["penalties"] = {}
+    for system in (STRONGEST, TRANSFORMER):
         for name in runs_of(system):
-            if name not in runs:
-                runs[name] = {"valid": on_validation(recorded(name), corpus_for(name))}
-                save_store(STORE, store)
-                print(name, "on validation", flush=True)
-    store["penalty"] = penalty = chosen(runs)
-    for name in (name for system in SYSTEMS for name in runs_of(system)):
-        run = runs.setdefault(name, {})
-        if "test" not in run:
-            run["test"] = on_test(recorded(name), corpus_for(name), penalty)
+            on_validation(name, runs.setdefault(name, {}).setdefault("valid", {}))
             save_store(STORE, store)
-            print(name, "on test", flush=True)
+        penalties[system] = chosen(runs, system)
+    for system in SYSTEMS:
+        penalty = penalties.get(system, penalties[STRONGEST])
+        for name in runs_of(system):
+            run = runs.setdefault(name, {})
+            if run.get("penalty") != penalty:
+                run["test"] = on_test(recorded(name), corpus_for(name), penalty)
+                run["penalty"] = penalty
+                save_store(STORE, store)
     members = runs_of(STRONGEST)
     if store.get("ensemble", {}).get("members") != members:
-        together = Ensemble(recorded(name) for name in members)
-        found = on_test(together, corpus_for(members[0]), penalty)
-        store["ensemble"] = {"members": members, "test": found}
-        models = {"strongest": recorded(members[0]), "together": together}
-        store["samples"] = samples(models | {"words": recorded(WORDS)}, penalty)
-        save_store(STORE, store)
+        measure_together(store, members, penalties[STRONGEST])
+
+
+def measure_together(store: dict[str, Any], members: Sequence[str], penalty: float) -> None:
+    """The ensemble of some models, on test, and translations of our own captions."""
+    together = Ensemble(recorded(name) for name in members)
+    found = on_test(together, corpus_for(members[0]), penalty)
+    store["ensemble"] = {"members": members, "test": found}
+    models = {"strongest": recorded(members[0]), "together": together}
+    store["samples"] = samples(models | {"words": recorded(WORDS)}, penalty)
+    save_store(STORE, store)
 
 
 def main() -> None:

@@ -40,7 +40,6 @@ from attnmt_text.subwords import cut_pairs
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
 GRAMMAR = {"name": "grammar"}  # the default corpus
-MODERN = ("smoothing", "average")  # what --modern can be told; its precision is --precision
 PARTS = ("train", "valid", "test", "long", "names")
 
 
@@ -94,7 +93,7 @@ def train(
     device: str | None = None,
     precision: str = "no",
     accumulate: int = 1,
-    modern: Settings = {},  # noqa: B006
+    smoothing: float = 0.0,
 ) -> None:
     """Train a model and save it.
 
@@ -116,8 +115,8 @@ def train(
         device: cpu or cuda; by itself a GPU if there is one.
         precision: no, or bf16 for mixed precision.
         accumulate: Parts that each process cuts its share of a batch into, to save memory.
-        modern: What the papers did not have yet: --modern.smoothing 0.1 smooths the labels,
-            --modern.average 4 keeps the mean of the last 4 epochs' weights. In one process only.
+        smoothing: The share of the loss that all words have alike (label smoothing). In one process
+            only.
     """
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
@@ -125,7 +124,7 @@ def train(
     how = make("recipe", CHANGED, recipe)
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
     kept = Path(f"{out}.checkpoint")
-    how_to_learn = {"precision": precision, "accumulate": accumulate, "modern": modern}
+    how_to_learn = {"precision": precision, "accumulate": accumulate, "smoothing": smoothing}
     learn = learner(corpus["name"] == "stream", **how_to_learn)
     more = {"checkpoint": kept, "every": every, "resume": resume, "measure_bleu": measure_bleu}
     history = learn(network, with_data, how, seed=seed, device=device, **more)
@@ -140,16 +139,14 @@ def train(
 
 
 def learner(
-    streamed: bool, *, precision: str, accumulate: int, modern: Settings
+    streamed: bool, *, precision: str, accumulate: int, smoothing: float
 ) -> Callable[..., History]:
-    """The ``fit`` of one process, with modern additions or without, or that of several."""
+    """The ``fit`` of one process, with smoothed labels or without, or that of several."""
     one_by_one = process_count() == 1 and not streamed and accumulate == 1
-    if modern:
-        for name in modern:
-            one_of(MODERN, modern=name)
+    if smoothing:
         if not one_by_one:
-            raise ValueError("--modern is for one process, a corpus in memory and accumulate 1")
-        return partial(fit, engine=partial(Modern, precision=precision, **modern))
+            raise ValueError("--smoothing is for one process, a corpus in memory and accumulate 1")
+        return partial(fit, engine=partial(Modern, precision=precision, smoothing=smoothing))
     if one_by_one and precision == "no":
         return fit
     return partial(scale("processes").fit, precision=precision, accumulate=accumulate)

@@ -1,7 +1,7 @@
-"""What became usual after the papers: smoothed labels, averaged weights, products in bfloat16.
+"""What became usual after the papers: smoothed labels, and products in bfloat16.
 
 None of it changes a model, only how its weights are found. So it is an engine for
-:func:`attnmt.training.fit`: ``fit(..., engine=partial(Modern, smoothing=0.1, average=5))``.
+:func:`attnmt.training.fit`: ``fit(..., engine=partial(Modern, smoothing=0.1))``.
 """
 
 from contextlib import nullcontext
@@ -11,22 +11,20 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from attnmt.batches import Batch
-from attnmt.checks import one_of, whole
-from attnmt.training import Epoch, Training
+from attnmt.checks import one_of
+from attnmt.training import Training
 
 PRECISIONS = ("no", "bf16")
 
 
 class Modern(Training):
-    """A :class:`.Training` with up to three additions.
+    """A :class:`.Training` with up to two additions.
 
     Args:
         arguments: of :class:`.Training`.
         smoothing: the share of the loss that is the mean -log p of *all* words (label smoothing,
             Szegedy et al. 2016, section 7): it keeps the model from being too sure of one. The
             loss of ``train`` is then the smoothed one, that of ``valid`` never is.
-        average: how many epochs, the last ones, the final weights are the mean of. 0 keeps what the
-            recipe says.
         precision: ``"bf16"`` for products of the gradient in bfloat16; ``"no"`` for none. Weights,
             losses and the optimiser stay in float32, and ``valid`` is measured in it.
         more: further arguments of :class:`.Training`.
@@ -39,24 +37,16 @@ class Modern(Training):
         self,
         *arguments: Any,
         smoothing: float = 0.0,
-        average: int = 0,
         precision: str = "no",
         **more: Any,
     ):
         super().__init__(*arguments, **more)
         if not 0 <= smoothing < 1:
             raise ValueError(f"smoothing must be from 0 to below 1, not {smoothing!r}")
-        whole(0, average=average)
         one_of(PRECISIONS, precision=precision)
-        if average > self.recipe.epochs or (average and self.recipe.keep != "last"):
-            raise ValueError(
-                f"average={average} needs so many epochs and keep='last', not "
-                f"{self.recipe.epochs} epochs and keep={self.recipe.keep!r}"
-            )
         self.smoothing = smoothing
-        self.average = average
         self.precision = precision
-        self.facts |= {"smoothing": smoothing, "average": average, "precision": precision}
+        self.facts |= {"smoothing": smoothing, "precision": precision}
 
     def gradient(self, batch: Batch) -> tuple[float, int]:
         """As :meth:`.Training.gradient`, of the smoothed loss."""
@@ -75,12 +65,3 @@ class Modern(Training):
         loss = losses.mean() if self.recipe.per == "token" else losses.sum() / len(batch.target_in)
         loss.backward()
         return float(losses.detach().sum()), len(losses)
-
-    def end_epoch(self, measure_bleu: bool) -> Epoch:
-        """As :meth:`.Training.end_epoch`; of the last epochs, the weights join the mean."""
-        epoch = super().end_epoch(measure_bleu)
-        joined = epoch.epoch - (self.recipe.epochs - self.average)  # epochs in the mean by now
-        if self.average and joined > 0:
-            for name, weights in self.model.state_dict().items():
-                self.best[name] = self.best.get(name, weights).lerp(weights, 1 / joined)
-        return epoch

@@ -107,17 +107,17 @@ def test_settings_may_come_from_a_file_and_the_command_line_changes_them(run, tm
     assert {"model": "luong", "score": "general", "hidden": 7, "seed": 4}.items() <= config.items()
 
 
-def test_modern_additions_on_the_command_line(run, tmp_path):
+def test_smoothed_labels_on_the_command_line(run, tmp_path):
     out = tmp_path / "model"
-    modern = ["--modern.smoothing", 0.2, "--modern.average", 2, "--precision", "bf16"]
-    recipe = ["--recipe.epochs", 3, "--recipe.keep", "last"]
+    modern = ["--smoothing", 0.2, "--precision", "bf16"]
+    recipe = ["--recipe.epochs", 2]
     code, _, shown = run("train", out, *SMALL, *recipe, *modern, "--device", "cpu")
     assert code == 0, shown
     settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
     corpus = cli.CORPORA["grammar"](**settings)
     model = rnnsearch(corpus, hidden=6)
-    engine = partial(Modern, smoothing=0.2, average=2, precision="bf16")
-    recipe = Recipe(epochs=3, keep="last")
+    engine = partial(Modern, smoothing=0.2, precision="bf16")
+    recipe = Recipe(epochs=2)
     fit(model, corpus, recipe, device="cpu", progress=False, engine=engine)
     for one, other in zip(Translator.load(out).parameters(), model.parameters(), strict=True):
         assert one.equal(other)
@@ -126,12 +126,11 @@ def test_modern_additions_on_the_command_line(run, tmp_path):
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        (["--modern.smothing", 0.1], "modern must be one of smoothing, average, not 'smothing'"),
-        (["--modern.smoothing", 0.1, "--accumulate", 2], "--modern is for one process"),
-        (["--modern.average", 3], "needs so many epochs and keep='last'"),
+        (["--smoothing", 0.1, "--accumulate", 2], "--smoothing is for one process"),
+        (["--smoothing", 1], "smoothing must be from 0 to below 1, not 1.0"),
     ],
 )
-def test_modern_additions_that_make_no_sense(run, tmp_path, more, why):
+def test_smoothing_that_makes_no_sense(run, tmp_path, more, why):
     code, _, shown = run("train", tmp_path / "model", *SMALL, "--recipe.epochs", 2, *more)
     assert code == 1
     assert why in shown

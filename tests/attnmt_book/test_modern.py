@@ -95,20 +95,9 @@ def test_perplexities_on_valid_are_never_smoothed(corpus):
     assert engine(corpus, model, smoothing=0.5).measure() == engine(corpus, model).measure()
 
 
-@pytest.mark.parametrize("average", [1, 2, 4])
-def test_the_mean_of_the_last_epochs_is_kept(corpus, average):
-    """And the training itself goes on as it would without."""
-    model, after = trained(corpus, average=average)
-    _, plain = trained(corpus)
-    for name, weights in model.state_dict().items():
-        assert_close(weights, torch.stack([one[name] for one in after[-average:]]).mean(0))
-        assert torch.equal(after[-1][name], plain[-1][name])
-
-
-@pytest.mark.parametrize("steps", [5, 25, 35])
-def test_a_mean_that_was_interrupted_goes_on(corpus, tmp_path, steps):
-    """Before the first epoch that counts, among those that do, and in the last."""
-    whole, _ = trained(corpus, average=3, smoothing=0.1)
+@pytest.mark.parametrize("steps", [5, 25])
+def test_a_training_that_was_interrupted_goes_on(corpus, tmp_path, steps):
+    whole, _ = trained(corpus, smoothing=0.1)
     path = tmp_path / "checkpoint"
     model = dot(corpus, dropout=0.1)
     forward = model.decoder.forward
@@ -122,8 +111,8 @@ def test_a_mean_that_was_interrupted_goes_on(corpus, tmp_path, steps):
 
     model.decoder.forward = failing
     with pytest.raises(KeyboardInterrupt):
-        trained(corpus, model=model, checkpoint=path, average=3, smoothing=0.1)
-    again, _ = trained(corpus, checkpoint=path, average=3, smoothing=0.1)
+        trained(corpus, model=model, checkpoint=path, smoothing=0.1)
+    again, _ = trained(corpus, checkpoint=path, smoothing=0.1)
     for name, weights in whole.state_dict().items():
         assert torch.equal(again.state_dict()[name], weights), name
 
@@ -163,13 +152,6 @@ def test_in_bfloat16_a_model_learns(corpus):
 def test_a_share_of_smoothing_leaves_some_of_the_loss(corpus, value):
     with pytest.raises(ValueError, match="smoothing must be from 0 to below 1, not"):
         engine(corpus, dot(corpus), smoothing=value)
-
-
-def test_a_mean_needs_its_epochs(corpus):
-    with pytest.raises(ValueError, match="average=5 needs so many epochs and keep='last', not 4"):
-        engine(corpus, dot(corpus), average=5)
-    with pytest.raises(ValueError, match="average must be a whole number of at least 0"):
-        engine(corpus, dot(corpus), average=-1)
 
 
 def test_an_unknown_precision_is_refused(corpus):

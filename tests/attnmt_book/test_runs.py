@@ -238,7 +238,7 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
 
 
 def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
-    modern = {"smoothing": 0.2, "average": 2}
+    modern = {"smoothing": 0.2, "precision": "bf16"}
     recipe = {"epochs": 3, "batch_size": 40}
     plan = {
         "tiers": [{"name": "F", "corpus": "made", "seeds": [1], "systems": ["plain", "new"]}],

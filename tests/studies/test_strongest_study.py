@@ -1,15 +1,18 @@
 """studies/strongest.py: it measures what the recorded runs measured, and chooses on validation."""
 
 import json
+from functools import partial
 
 import pytest
+import torch
+from torch.testing import assert_close
 
-from attnmt import Ensemble, beam_search, bleu, greedy
+from attnmt import Ensemble, Recipe, beam_search, bleu, fit, greedy, luong
 from attnmt.metrics import texts
 from attnmt_book.comparison import BLEU_SCORE
 from attnmt_book.runs import book, load_run, load_statistics, planned
 from studies import strongest
-from studies.strongest import PENALTIES, STORE, STRONGEST, SYSTEMS
+from studies.strongest import PENALTIES, STORE, STRONGEST, SYSTEMS, TRANSFORMER, Averaged
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))
 RUNS = STUDY["runs"]
@@ -37,17 +40,43 @@ def test_the_penalty_is_the_best_of_the_means_on_validation(monkeypatch):
     monkeypatch.setattr(strongest, "runs_of", lambda _: ["one", "two"])
 
     def run(*scores):
-        of = {f"{p}": {"tok:none": s} for p, s in zip(PENALTIES, scores, strict=True)}
+        of = {f"{p}": {"tok:none": s} for p, s in zip(PENALTIES[:4], scores, strict=True)}
+        of |= {f"{p}": {"tok:none": 0} for p in PENALTIES[4:]}
         return {"valid": of, "test": {f"{p}": {"tok:none": 99} for p in PENALTIES[:1]}}
 
-    assert strongest.chosen({"one": run(1, 2, 9, 3), "two": run(1, 8, 2, 3)}) == PENALTIES[2]
-    assert strongest.chosen({"one": run(1, 2, 4, 3), "two": run(1, 8, 2, 3)}) == PENALTIES[1]
+    assert strongest.chosen({"one": run(1, 2, 9, 3), "two": run(1, 8, 2, 3)}, "any") == PENALTIES[2]
+    assert strongest.chosen({"one": run(1, 2, 4, 3), "two": run(1, 8, 2, 3)}, "any") == PENALTIES[1]
 
 
 def test_each_trial_changes_a_system_of_the_plan_in_one_thing():
     for name, changes in strongest.TRIALS.items():
         assert changes["of"] in book()["systems"], name
         assert sum(len(of) for part, of in changes.items() if part != "of") == 1, name
+
+
+@pytest.mark.parametrize("average", [1, 3, 4])
+def test_the_mean_of_the_last_epochs_is_kept(corpus, average):
+    """And the training itself goes on as it would without."""
+    recipe = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
+
+    def after_epochs(average):
+        model, after = luong(corpus, hidden=12, dropout=0.1), []
+
+        class Watched(Averaged):
+            def end_epoch(self, measure_bleu):
+                epoch = super().end_epoch(measure_bleu)
+                after.append({name: w.clone() for name, w in self.model.state_dict().items()})
+                return epoch
+
+        engine = partial(Watched, average=average)
+        fit(model, corpus, recipe, device="cpu", progress=False, engine=engine)
+        return model.state_dict(), after
+
+    kept, after = after_epochs(average)
+    _, plain = after_epochs(0)
+    for name, weights in kept.items():
+        assert_close(weights, torch.stack([one[name] for one in after[-average:]]).mean(0))
+        assert torch.equal(after[-1][name], plain[-1][name])
 
 
 def test_every_strongest_run_is_there_and_in_the_ensemble():
@@ -66,13 +95,19 @@ def test_greedy_search_is_that_of_the_recorded_run(name):
 
 @pytest.mark.parametrize("name", [name for name in RUNS if name.endswith("pieces-0")])
 def test_the_beam_is_that_of_the_recorded_search(name):
-    counts = load_statistics(name)[f"test_beam5-{STUDY['penalty']}_bleu"]
+    counts = load_statistics(name)[f"test_beam5-{RUNS[name]['penalty']}_bleu"]
     found = strongest.in_moses_words(RUNS[name]["test"]["normalised"])
     assert found == pytest.approx(float(BLEU_SCORE.score(counts.sum(axis=0))), abs=CLOSE)
 
 
-def test_the_penalty_is_the_one_that_validation_chose():
-    assert STUDY["penalty"] == strongest.chosen(RUNS)
+def test_the_penalties_are_those_that_validation_chose():
+    """Neither at an end of what was tried: a larger or a smaller one might be better still."""
+    for system in (STRONGEST, TRANSFORMER):
+        assert STUDY["penalties"][system] == strongest.chosen(RUNS, system)
+        assert STUDY["penalties"][system] in PENALTIES[1:-1]
+    for name, run in RUNS.items():
+        system = TRANSFORMER if name.startswith(TRANSFORMER) else STRONGEST
+        assert run["penalty"] == STUDY["penalties"][system]
 
 
 def test_samples_are_our_own_captions_cut_into_pieces():
