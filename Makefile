@@ -101,7 +101,7 @@ unit: whole $(STAMP)
 nbval: $(STAMP)
 	@echo "==> notebooks"
 	$(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 \
-		-n $(JOBS) --dist loadscope -W default --durations=10 --ignore=book/_template.ipynb book
+		-n $(JOBS) --dist loadscope -W default --durations=10 book
 
 strict: $(STAMP)
 	@echo "==> strict build"
