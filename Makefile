@@ -110,7 +110,8 @@ strict: $(STAMP)
 
 browser: whole $(STAMP)
 	@echo "==> browser"
-	$(BIN)/python -m pytest -n $(JOBS) -m browser tests
+	$(BIN)/python -m pytest -m "browser and alone" tests
+	$(BIN)/python -m pytest -n $(JOBS) -m "browser and not alone" tests
 
 colab: $(STAMP)
 	@echo "==> as in Colab"

@@ -133,6 +133,7 @@ def test_a_step_shows_the_models_own_numbers(visit):
 # --- how fast, and what it costs
 
 
+@pytest.mark.alone
 def test_the_first_word_and_forty_words_come_soon(visit, corpus):
     page = visit()
     box = touch(page)
