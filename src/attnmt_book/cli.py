@@ -250,7 +250,8 @@ def record(names: list[str], work: str | None = None, only_measure: bool = False
     """Make recorded runs of the book again, on one thread.
 
     Args:
-        names: Of the runs, SYSTEM-CORPUS-SEED; or of a tier, for its runs that are not there yet.
+        names: Of the runs, SYSTEM-CORPUS-SEED; or of a tier, for its runs that are not there yet,
+            or whose trained model is not in the folder.
         work: A folder for the trained models, and for the state of the one in training: a run that
             was stopped goes on from there.
         only_measure: Of runs that are recorded, whose trained models lie in the folder: count anew
@@ -263,18 +264,23 @@ def record(names: list[str], work: str | None = None, only_measure: bool = False
     if unknown := set(names) - set(runs.names()) - tiers:
         known = ", ".join([*sorted(tiers), *runs.names()])
         raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
+    folder = Path(work) if work else None
     for name in names:
-        for one in of_tier(name, only_measure) if name in tiers else [name]:
+        for one in of_tier(name, folder, only_measure) if name in tiers else [name]:
             again = runs.measure_again if only_measure else runs.make
-            run, sentences = again(one, Path(work) if work else None)
+            run, sentences = again(one, folder)
             path = runs.save_run(run, sentences)
             print(f"{path}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
 
 
-def of_tier(tier: str, recorded: bool) -> list[str]:
-    """The runs of a tier that are recorded, or those that are not yet."""
-    folder = runs.results_folder()
-    return [name for name in runs.names(tier) if (folder / f"{name}.json").exists() == recorded]
+def of_tier(tier: str, work: Path | None, recorded: bool) -> list[str]:
+    """The runs of a tier that are recorded; or those that are not, or have no model in ``work``."""
+    there = [name for name in runs.names(tier) if (runs.results_folder() / f"{name}.json").exists()]
+    if recorded:
+        return there
+    if work:
+        there = [name for name in there if (work / f"{name}.safetensors").exists()]
+    return [name for name in runs.names(tier) if name not in there]
 
 
 def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> None:

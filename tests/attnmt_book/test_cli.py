@@ -507,6 +507,24 @@ def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
     assert run("record", "A")[1] == ""  # nothing is left
 
 
+def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_path, monkeypatch):
+    """As in a fresh clone: all runs are recorded, and there is no model."""
+    names = runs.names("A")
+    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    results, work = tmp_path / "results", tmp_path / "work"
+    results.mkdir()
+    work.mkdir()
+    for name in names:
+        (results / f"{name}.json").touch()
+    for name in names[2:]:
+        (work / f"{name}.safetensors").touch()
+    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
+    monkeypatch.setattr(runs, "make", made)
+    monkeypatch.setattr(runs, "results_folder", lambda: results)
+    said = run("record", "A", "--work", str(work))[1].splitlines()
+    assert [[name in line for name in names[:2]] for line in said] == [[True, False], [False, True]]
+
+
 def test_record_measures_recorded_runs_of_a_tier_anew(run, tmp_path, monkeypatch):
     first, second, *_ = runs.names("A")
     recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
