@@ -13,13 +13,18 @@ Usage: make study NAME=strongest
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from attnmt import Ensemble, beam_search, greedy
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from attnmt import Ensemble, Translator, beam_search, greedy
+from attnmt.batches import Batch
 from attnmt.corpus import Corpus
 from attnmt.decoding import Model
 from attnmt.metrics import perplexity, texts
+from attnmt.model import seeded
 from attnmt.training import Epoch, fit
 from attnmt_book.models import MODELS
 from attnmt_book.modern import Modern
@@ -36,11 +41,18 @@ SYSTEMS = (STRONGEST, TRANSFORMER, "luong-dot-pieces", "luong-dot-multi30k")
 WORDS = "luong-dot-multi30k-0"  # what a sample is translated by for comparison
 BEAM = 5
 PENALTIES = (0.0, 0.6, 1.0, 1.4, 1.8, 2.2)
-TRIALS: dict[str, dict[str, Any]] = {  # what is changed of a system, by the name of the trial
-    "mean of the last four epochs' weights": {"of": "strongest", "modern": {"average": 4}},
-    "two layers": {"of": "strongest", "model": {"layers": 2}},
-    "Transformer, twice the rate": {"of": "transformer", "recipe": {"learning_rate": 2e-3}},
-    "Transformer, dropout 0.2": {"of": "transformer", "model": {"dropout": 0.2}},
+LAST = 4  # epochs of which the mean weights are measured, too
+TRIALS: dict[str, dict[str, dict[str, Any]]] = {  # what is changed of a system, by a trial's name
+    "strongest": {
+        "two layers": {"model": {"layers": 2}},
+        "tied embeddings": {"tied": True},
+        "dropout of the recurrent weights": {"modern": {"drop_recurrent": 0.2}},
+    },
+    "transformer": {
+        "twice the rate": {"recipe": {"learning_rate": 2e-3}},
+        "dropout 0.2": {"model": {"dropout": 0.2}},
+        "warm-up in the first epoch": {"modern": {"warm_up": 454}},
+    },
 }
 
 
@@ -115,38 +127,125 @@ def samples(models: dict[str, Model], penalty: float) -> list[dict[str, Any]]:
     return found
 
 
-class Averaged(Modern):
-    """Keeps the mean of the weights after the last epochs, so many as ``average`` says."""
+class Tried(Modern):
+    """Adds to :class:`.Modern` what the trials need.
 
-    def __init__(self, *arguments: Any, average: int = 0, **more: Any):
+    The mean of the weights after the last epochs is kept in ``averaged``.
+
+    Args:
+        arguments, more: of :class:`.Modern`.
+        average: epochs of which the mean is.
+        drop_recurrent: the share of the LSTMs' recurrent weights that are 0 in an update (Merity et
+            al. 2018, section 2).
+        warm_up: updates in which the rate rises from 0.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        average: int = LAST,
+        drop_recurrent: float = 0.0,
+        warm_up: int = 0,
+        **more: Any,
+    ):
         super().__init__(*arguments, **more)
         self.average = average
+        self.averaged: dict[str, Tensor] = {}
+        self.drop_recurrent = drop_recurrent
+        self.warm_up = warm_up
+
+    @property
+    def learning_rate(self) -> float:
+        """As of :class:`.Training`, less in the warm-up."""
+        rising = min(1.0, (self.updates + 1) / self.warm_up) if self.warm_up else 1.0
+        return rising * super().learning_rate
+
+    def gradient(self, batch: Batch) -> tuple[float, int]:
+        """As of :class:`.Modern`, with some of the recurrent weights at 0."""
+        if not self.drop_recurrent:
+            return super().gradient(batch)
+        dropped = []
+        for name, weights in self.model.named_parameters():
+            if "weight_hh" in name:
+                kept = dropout(torch.ones_like(weights), self.drop_recurrent)
+                dropped.append((weights, weights.detach().clone(), kept))
+                weights.data.mul_(kept)
+        found = super().gradient(batch)
+        for weights, before, kept in dropped:
+            weights.data.copy_(before)
+            weights.grad.mul_(kept)
+        return found
 
     def end_epoch(self, measure_bleu: bool) -> Epoch:
-        """As :meth:`.Training.end_epoch`; of the last epochs, the weights join the mean."""
+        """As of :class:`.Training`; the weights after the last epochs join the mean."""
         epoch = super().end_epoch(measure_bleu)
         joined = epoch.epoch - (self.recipe.epochs - self.average)  # epochs in the mean by now
-        if self.average and joined > 0:
+        if joined > 0:
             for name, weights in self.model.state_dict().items():
-                self.best[name] = self.best.get(name, weights).lerp(weights, 1 / joined)
+                before = self.averaged.get(name, weights)
+                self.averaged[name] = before.lerp(weights, 1 / joined)
         return epoch
 
 
-def trial(of: str, **changes: Any) -> dict[str, Any]:
-    """Train a system with changes, seed 0; its cost, and its scores on validation."""
+class Scaled(nn.Embedding):
+    """An embedding whose weights serve as a readout, too: small ones, read as if they were not."""
+
+    def __init__(self, words: int, m: int):
+        super().__init__(words, m)
+        nn.init.normal_(self.weight, std=m**-0.5)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """As of an embedding, with a mean square of 1 at first."""
+        return super().forward(words) * self.embedding_dim**0.5
+
+
+def tie(model: Translator) -> None:
+    """Let the decoder's readout have the weights of its embedding (Press and Wolf 2017).
+
+    Where features have another size than embeddings, a matrix goes between.
+    """
+    decoder = model.decoder
+    readout = "W_s" if hasattr(decoder, "W_s") else "W_o"
+    before: nn.Linear = getattr(decoder, readout)
+    words, m = decoder.embedding.weight.shape
+    decoder.embedding = Scaled(words, m)
+    after = nn.Linear(m, words)
+    after.weight = decoder.embedding.weight
+    if before.in_features != m:
+        after = nn.Sequential(nn.Linear(before.in_features, m, bias=False), after)
+    setattr(decoder, readout, after)
+
+
+def trial(of: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Train a system with changes, seed 0; its cost, and what validation says of it.
+
+    Of the last weights, and of the mean of those after the last epochs.
+    """
     corpus = corpus_of("pieces")
     arguments = constructed(of, "pieces") | changes.get("model", {})
     model = MODELS[arguments.pop("model")](corpus, **arguments, seed=0)
+    if changes.get("tied"):
+        with seeded(0):
+            tie(model)
     modern = book()["systems"][of]["modern"] | changes.get("modern", {})
     recipe = replace(recipe_of(of, "pieces"), **changes.get("recipe", {}))
-    history = fit(model, corpus, recipe, engine=partial(Averaged, **modern), progress=False)
-    return {
-        "of": of,
-        "changes": changes,
-        "cpu_seconds": round(history.cpu_seconds),
-        "perplexity": round(perplexity(model, corpus.valid), 4),
-        "valid": {"greedy": scores(model, corpus, "valid")},
-    }
+    made = []
+
+    def engine(*arguments: Any, **more: Any) -> Tried:
+        made.append(Tried(*arguments, **more, **modern))
+        return made[0]
+
+    history = fit(model, corpus, recipe, engine=engine, progress=False)
+    last = on_valid(model, corpus)
+    model.load_state_dict(made[0].averaged)
+    cost = {"cpu_seconds": round(history.cpu_seconds)}
+    return {"changes": changes, **cost, **last, "mean": on_valid(model, corpus)}
+
+
+def on_valid(model: Model, corpus: Corpus) -> dict[str, Any]:
+    """Perplexity on validation, and the scores of greedy search."""
+    found = round(perplexity(model, corpus.valid), 4)
+    return {"perplexity": found, "greedy": scores(model, corpus, "valid")}
 
 
 def measure(store: dict[str, Any]) -> None:
@@ -185,9 +284,10 @@ def main() -> None:
     """Fill the store."""
     store = open_store(STORE, {**head_of(__file__), "beam": BEAM})
     measure(store)
-    trials = store.setdefault("trials", {})
-    for name, changes in TRIALS.items():
-        if name not in trials:
-            trials[name] = trial(**changes)
-            save_store(STORE, store)
-            print(name, flush=True)
+    for of, changed in TRIALS.items():
+        trials = store.setdefault("trials", {}).setdefault(of, {})
+        for name, changes in changed.items():
+            if name not in trials:
+                trials[name] = trial(of, changes)
+                save_store(STORE, store)
+                print(of, name, flush=True)

@@ -1,7 +1,6 @@
 """studies/strongest.py: it measures what the recorded runs measured, and chooses on validation."""
 
 import json
-from functools import partial
 
 import pytest
 import torch
@@ -9,10 +8,11 @@ from torch.testing import assert_close
 
 from attnmt import Ensemble, Recipe, beam_search, bleu, fit, greedy, luong
 from attnmt.metrics import texts
+from attnmt_book.attention_only import attention_only
 from attnmt_book.comparison import BLEU_SCORE
 from attnmt_book.runs import book, load_run, load_statistics, planned
 from studies import strongest
-from studies.strongest import PENALTIES, STORE, STRONGEST, SYSTEMS, TRANSFORMER, Averaged
+from studies.strongest import PENALTIES, STORE, STRONGEST, SYSTEMS, TRANSFORMER, TRIALS, Tried
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))
 RUNS = STUDY["runs"]
@@ -49,34 +49,92 @@ def test_the_penalty_is_the_best_of_the_means_on_validation(monkeypatch):
 
 
 def test_each_trial_changes_a_system_of_the_plan_in_one_thing():
-    for name, changes in strongest.TRIALS.items():
-        assert changes["of"] in book()["systems"], name
-        assert sum(len(of) for part, of in changes.items() if part != "of") == 1, name
+    for of, trials in TRIALS.items():
+        assert of in book()["systems"]
+        for name, changes in trials.items():
+            sizes = [len(of) if isinstance(of, dict) else 1 for of in changes.values()]
+            assert sum(sizes) == 1, name
+
+
+def test_both_models_had_as_many_trials():
+    assert len(TRIALS["strongest"]) == len(TRIALS["transformer"])
+    for of, trials in TRIALS.items():
+        stored = STUDY["trials"][of]
+        assert {name: stored[name]["changes"] for name in stored} == trials
+
+
+RECIPE = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
+
+
+def trained(corpus, watch=None, **arguments):
+    """A small model, trained by the engine of the trials, and the engine."""
+    model, made = luong(corpus, hidden=12, dropout=0.1), []
+
+    class Watched(Tried):
+        def end_epoch(self, measure_bleu):
+            epoch = super().end_epoch(measure_bleu)
+            if watch:
+                watch(self)
+            return epoch
+
+    def engine(*of_fit, **more):
+        made.append(Watched(*of_fit, **more, **arguments))
+        return made[0]
+
+    fit(model, corpus, RECIPE, device="cpu", progress=False, engine=engine)
+    return model, made[0]
 
 
 @pytest.mark.parametrize("average", [1, 3, 4])
-def test_the_mean_of_the_last_epochs_is_kept(corpus, average):
-    """And the training itself goes on as it would without."""
-    recipe = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
+def test_the_mean_of_the_last_epochs_is_kept_beside_the_last_weights(corpus, average):
+    after = []
 
-    def after_epochs(average):
-        model, after = luong(corpus, hidden=12, dropout=0.1), []
+    def note(training):
+        after.append({name: w.clone() for name, w in training.model.state_dict().items()})
 
-        class Watched(Averaged):
-            def end_epoch(self, measure_bleu):
-                epoch = super().end_epoch(measure_bleu)
-                after.append({name: w.clone() for name, w in self.model.state_dict().items()})
-                return epoch
+    model, training = trained(corpus, note, average=average)
+    for name, weights in model.state_dict().items():
+        expected = torch.stack([one[name] for one in after[-average:]]).mean(0)
+        assert_close(training.averaged[name], expected)
+        assert torch.equal(weights, after[-1][name])
 
-        engine = partial(Watched, average=average)
-        fit(model, corpus, recipe, device="cpu", progress=False, engine=engine)
-        return model.state_dict(), after
 
-    kept, after = after_epochs(average)
-    _, plain = after_epochs(0)
-    for name, weights in kept.items():
-        assert_close(weights, torch.stack([one[name] for one in after[-average:]]).mean(0))
-        assert torch.equal(after[-1][name], plain[-1][name])
+def test_a_warm_up_raises_the_rate_from_near_zero(corpus):
+    model = luong(corpus, hidden=12)
+    training = Tried(model, corpus, RECIPE, seed=0, path=None, warm_up=4)
+    rates = []
+    for done in range(6):
+        training.sums["batches"] = done
+        rates.append(training.learning_rate / RECIPE.learning_rate)
+    assert rates == pytest.approx([0.25, 0.5, 0.75, 1, 1, 1])
+
+
+def test_recurrent_weights_are_dropped_in_an_update_and_kept_between_updates(corpus):
+    """A weight that was dropped has no gradient, and afterwards its value of before."""
+    model = luong(corpus, hidden=12).train()
+    training = Tried(model, corpus, RECIPE, seed=0, path=None, drop_recurrent=0.5)
+    before = {name: weights.clone() for name, weights in model.state_dict().items()}
+    training.gradient(next(training.remaining()))
+    for name, weights in model.named_parameters():
+        assert torch.equal(weights, before[name])
+        share = float((weights.grad == 0).float().mean())
+        assert ("weight_hh" not in name) or 0.3 < share < 0.7
+
+
+@pytest.mark.parametrize(
+    ("make", "other"), [(luong, {}), (luong, {"embedding": 10}), (attention_only, {})]
+)
+def test_tied_a_model_reads_and_writes_with_the_same_weights(corpus, make, other):
+    model = make(corpus, hidden=12, **other)
+    torch.manual_seed(0)
+    strongest.tie(model)
+    readout = model.decoder.W_s if make is luong else model.decoder.W_o
+    last = readout[-1] if other else readout
+    assert last.weight is model.decoder.embedding.weight
+    features = torch.randn(2, 3, 12)
+    assert model.decoder.readout(features).shape == (2, 3, len(corpus.target_vocabulary))
+    embedded = model.decoder.embedding(torch.arange(len(corpus.target_vocabulary))).detach()
+    assert float(embedded.square().mean()) == pytest.approx(1, abs=0.25)
 
 
 def test_every_strongest_run_is_there_and_in_the_ensemble():
