@@ -191,7 +191,21 @@ class FrozenClaims(SphinxDirective):
 
 # ------------------------------------------------------------------------- recorded runs
 
-TRAINED = TITLES | {"attention-only": "attention only"}
+TRAINED = TITLES | {
+    "luong-concat-fixed": "concat, footnote 15",
+    "luong-location-feeding": "location + feed",
+    "luong-general-feeding": "general + feed",
+    "luong-local-m-dot-feeding": "local-m dot + feed",
+    "luong-local-m-feeding": "local-m general + feed",
+    "luong-local-p-dot-feeding": "local-p dot + feed",
+    "ladder-base": "ladder: no attention",
+    "ladder-reverse": "ladder: reversed",
+    "ladder-dropout": "ladder: dropout",
+    "ladder-location": "ladder: location",
+    "ladder-feeding": "ladder: feeding",
+    "ladder-local-p": "ladder: local-p",
+    "attention-only": "attention only",
+}
 SHORT = 6  # the first length of a bucket
 LONG = {"grammar": 36, "multi30k": 16}
 
