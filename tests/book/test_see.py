@@ -359,6 +359,7 @@ def test_steps_go_forth_and_back_and_play(visit):
     box.get_by_role("button", name="Pause").click()
     page.get_by_role("button", name="Luong").click()
     box.locator(".live-which [aria-pressed=true]", has_text="dot").wait_for()
+    box.locator(".live-frames li", has_text="New state").wait_for()  # once dot is loaded
     assert "New state" in box.locator(".live-frames li").first.inner_text()
 
 
