@@ -192,7 +192,7 @@ class FrozenClaims(SphinxDirective):
 # ------------------------------------------------------------------------- recorded runs
 
 TRAINED = TITLES | {
-    "sutskever-longer": "no attention, reversed, a vector of 1,024",
+    "sutskever-longer": "no attention, reversed, a vector of 512",
     "luong-concat-fixed": "concat, footnote 15",
     "luong-location-feeding": "location + feed",
     "luong-general-feeding": "general + feed",
