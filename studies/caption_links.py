@@ -14,7 +14,7 @@ from collections.abc import Sequence, Set
 from attnmt import force_align, multi30k
 from attnmt.corpus import Link, Pair
 from attnmt_book.gold import gold_pairs
-from attnmt_book.runs import names, planned, results_folder
+from attnmt_book.runs import load_run, names, planned, results_folder
 from studies.study import head_of, open_store, recorded, save_store, store_of
 
 STORE = store_of(__file__)
@@ -61,7 +61,8 @@ def main() -> None:
         there = (results_folder() / f"{name}.json").exists()
         if plan[name][1] != "multi30k" or not there or name in runs:
             continue
-        if (model := recorded(name)).attends:
-            runs[name] = count(force_align(model, pairs), pairs)
-            save_store(STORE, store)
-            print(name, runs[name], flush=True)
+        if load_run(name).aer is None:  # it does not attend
+            continue
+        runs[name] = count(force_align(recorded(name), pairs), pairs)
+        save_store(STORE, store)
+        print(name, runs[name], flush=True)
