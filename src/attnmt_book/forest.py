@@ -224,6 +224,7 @@ def _limits(rows: Sequence[Row], ax: Axes) -> None:
         return
     room = 0.06 * (high - low) or 1.0
     ax.set_xlim(low - room, high + room)
+    ax.locator_params(axis="x", nbins=6)  # numbers that do not touch
 
 
 def _key(rows: Sequence[Row]) -> list:
