@@ -26,7 +26,7 @@ help:
 	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
 	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
-	@echo "make study      make a study again, in results/studies (NAME=windows)"
+	@echo "make study      make a study again, in results/studies (NAME=searches)"
 	@echo "make publish    give a copy its address (REPOSITORY=https://github.com/someone/somewhere)"
 	@echo "make student    write the student edition, without solutions, into _build/student"
 	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"

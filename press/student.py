@@ -45,7 +45,7 @@ You need Python 3.11, 3.12 or 3.13.
 
 ```sh
 make install    # the package and what the book is made with, into .venv
-make html       # the pages, from what is stored; open _build/html/index.html
+make html       # the pages, from what is stored
 ```
 
 Without `make`:
@@ -55,6 +55,14 @@ python3 -m venv .venv
 .venv/bin/python -m pip install -r requirements.txt -e .
 .venv/bin/jupyter-book build .
 ```
+
+On Windows write `py` for `python3`, and `.venv\\Scripts\\python` and `.venv\\Scripts\\jupyter-book` in the
+last two. On Linux, the default PyTorch may bring several gigabytes of GPU libraries. To avoid
+them, name PyTorch's index of CPU builds to pip (`PIP_EXTRA_INDEX_URL=... make install`; the
+address is on PyTorch's installation page).
+
+To read the pages, run `.venv/bin/python -m http.server --directory _build/html` and open
+`http://localhost:8000`. (Opened as files, the models in them do not run.)
 
 Open the notebooks with any editor that runs them, and choose the Python of `.venv` as the kernel.
 `book/how_to.md` says more.

@@ -1,4 +1,4 @@
-"""Make a study: ``python -m studies windows``."""
+"""Make a study: ``python -m studies searches``."""
 
 import sys
 

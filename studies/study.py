@@ -1,9 +1,12 @@
 """What the studies of this folder share: how they are started, their store, the recorded models.
 
-A study is a module with a function ``main()``. ``make study NAME=windows`` calls that of
-``studies/windows.py``, on one thread, and it fills ``results/studies/windows.json``. The file is
+A study is a module with a function ``main()``. ``make study NAME=searches`` calls that of
+``studies/searches.py``, on one thread, and it fills ``results/studies/searches.json``. The file is
 written anew after every step, so that a study can be stopped and started again: what is stored is
 not done a second time.
+
+Studies of the book's earlier edition have their numbers in ``results/undertrained/studies``. Their
+code says how they were measured; the models that it compared are not made any more.
 """
 
 import json
@@ -22,6 +25,7 @@ from attnmt_book.runs import make
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ROOT / "results" / "studies"
+EARLIER = ROOT / "results" / "undertrained" / "studies"
 MODELS = ROOT / "_build" / "models"
 
 
@@ -36,10 +40,16 @@ def start(names: Sequence[str]) -> None:
     """Make the study of that name, on one thread.
 
     Raises:
-        SystemExit: there is none, or none or several were named.
+        SystemExit: there is none, none or several were named, or it is of the earlier edition.
     """
     if len(names) != 1 or names[0] not in studies():
         raise SystemExit(f"Which study? There are: {', '.join(studies())}")
+    kept = EARLIER / f"{names[0]}.json"
+    if kept.exists():
+        raise SystemExit(
+            f"The study {names[0]} is of the book's earlier edition, whose models are not made any "
+            f"more. Its numbers are kept: {kept.relative_to(ROOT).as_posix()}"
+        )
     torch.set_num_threads(1)
     import_module(f"studies.{names[0]}").main()
 

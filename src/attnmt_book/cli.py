@@ -266,7 +266,10 @@ def record(names: list[str], work: str | None = None, only_measure: bool = False
         raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
     folder = Path(work) if work else None
     for name in names:
-        for one in of_tier(name, folder, only_measure) if name in tiers else [name]:
+        chosen = of_tier(name, folder, only_measure) if name in tiers else [name]
+        if not chosen:
+            print(f"tier {name}: nothing to do, {why_nothing(work, only_measure)}", file=sys.stderr)
+        for one in chosen:
             again = runs.measure_again if only_measure else runs.make
             run, sentences = again(one, folder)
             path = runs.save_run(run, sentences)
@@ -281,6 +284,15 @@ def of_tier(tier: str, work: Path | None, recorded: bool) -> list[str]:
     if work:
         there = [name for name in there if (work / f"{name}.safetensors").exists()]
     return [name for name in runs.names(tier) if name not in there]
+
+
+def why_nothing(work: str | None, recorded: bool) -> str:
+    """Why :func:`of_tier` found no run."""
+    if recorded:
+        return "none of its runs is recorded"
+    if work:
+        return f"all its runs are recorded, and their models are in {work}"
+    return "all its runs are recorded. To make them again, name a folder for models: --work FOLDER"
 
 
 def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> None:

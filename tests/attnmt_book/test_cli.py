@@ -504,7 +504,10 @@ def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
     assert code == 0
     assert [first in line for line in said.splitlines()] == [True, False]
     assert [second in line for line in said.splitlines()] == [False, True]
-    assert run("record", "A")[1] == ""  # nothing is left
+    code, said, shown = run("record", "A")
+    assert (code, said) == (0, "")
+    assert "tier A: nothing to do, all its runs are recorded" in shown
+    assert "--work FOLDER" in shown  # how to make them again
 
 
 def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_path, monkeypatch):
@@ -523,6 +526,13 @@ def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_p
     monkeypatch.setattr(runs, "results_folder", lambda: results)
     said = run("record", "A", "--work", str(work))[1].splitlines()
     assert [[name in line for name in names[:2]] for line in said] == [[True, False], [False, True]]
+    for name in names[:2]:
+        (work / f"{name}.safetensors").touch()
+    _, said, shown = run("record", "A", "--work", str(work))
+    assert (said, shown) == (
+        "",
+        f"tier A: nothing to do, all its runs are recorded, and their models are in {work}\n",
+    )
 
 
 def test_record_measures_recorded_runs_of_a_tier_anew(run, tmp_path, monkeypatch):

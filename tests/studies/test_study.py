@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 from attnmt_book.runs import results_folder, undertrained_folder
-from studies.study import open_store, save_store, start, studies
+from studies.study import EARLIER, open_store, save_store, start, studies
 
 HEAD = {"command": "make study NAME=some", "corpus": {"fingerprint": "abc"}, "cases": []}
 
@@ -67,9 +67,20 @@ def test_every_study_has_results_and_every_result_its_study():
 
 def test_a_study_is_started_by_its_name(monkeypatch):
     started = []
-    monkeypatch.setattr("studies.lock_on.main", lambda: started.append("lock_on"))
-    start(["lock_on"])
-    assert started == ["lock_on"]
-    for wrong in ([], ["lock-on"], ["study"], ["windows", "lock_on"]):
-        with pytest.raises(SystemExit, match=r"Which study\? There are: caption_links, .*lock_on"):
+    monkeypatch.setattr("studies.coverage.main", lambda: started.append("coverage"))
+    start(["coverage"])
+    assert started == ["coverage"]
+    for wrong in ([], ["live-recipes"], ["study"], ["searches", "coverage"]):
+        with pytest.raises(SystemExit, match=r"Which study\? There are: caption_links, coverage, "):
             start(wrong)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EARLIER.glob("*.json")))
+def test_a_study_of_the_earlier_edition_is_not_made_again(name, monkeypatch):
+    """Pages read its numbers; models of today would be others."""
+    started = []
+    monkeypatch.setattr(f"studies.{name}.main", lambda: started.append(name))
+    kept = rf"results/undertrained/studies/{name}\.json"
+    with pytest.raises(SystemExit, match=rf"{name} is of the book's earlier edition.*{kept}"):
+        start([name])
+    assert not started
