@@ -56,10 +56,10 @@ python3 -m venv .venv
 .venv/bin/jupyter-book build .
 ```
 
-On Windows write `py` for `python3`, and `.venv\\Scripts\\python` and `.venv\\Scripts\\jupyter-book` in the
-last two. On Linux, the default PyTorch may bring several gigabytes of GPU libraries. To avoid
-them, name PyTorch's index of CPU builds to pip (`PIP_EXTRA_INDEX_URL=... make install`; the
-address is on PyTorch's installation page).
+On Windows write `py` for `python3`, and `.venv\\Scripts\\python` and
+`.venv\\Scripts\\jupyter-book` in the last two. On Linux, the default PyTorch may bring several
+gigabytes of GPU libraries. To avoid them, name PyTorch's index of CPU builds to pip
+(`PIP_EXTRA_INDEX_URL=... make install`; the address is on PyTorch's installation page).
 
 To read the pages, run `.venv/bin/python -m http.server --directory _build/html` and open
 `http://localhost:8000`. (Opened as files, the models in them do not run.)
