@@ -208,7 +208,7 @@ TRAINED = TITLES | {
     "attention-only": "attention only",
 }
 SHORT = 6  # the first length of a bucket
-LONG = {"grammar": 36, "multi30k": 16}
+LONG = {"grammar": 36, "multi30k": 16, "joined": 51, "joined30": 51}
 
 
 def trained_models(runs: Iterable[Run], long: int) -> list[str]:
@@ -216,7 +216,9 @@ def trained_models(runs: Iterable[Run], long: int) -> list[str]:
 
     ``long`` is the first length of the second bucket whose BLEU the table has.
     """
-    lengths = " | ".join(f"{first} to {first + 4} words" for first in (SHORT, long))
+    runs = list(runs)
+    last = {bucket.shortest: bucket.longest for bucket in runs[0].by_length}
+    lengths = " | ".join(f"{first} to {last[first]} words" for first in (SHORT, long))
     header = f"model | seeds | updates | BLEU | {lengths} | AER | CPU-seconds"
     lines = [f"| {header} |", "|---" * 8 + "|"]
     groups: dict[str, list[Run]] = {}

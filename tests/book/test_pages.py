@@ -224,7 +224,8 @@ def test_the_models_trained_to_the_end_are_shown_from_their_runs(corpus):
     found = [load_run(path.stem) for path in RECORDED if f"-{corpus}-" in path.stem]
     long = book_lists.LONG[corpus]
     lines = book_lists.trained_models(found, long)
-    assert f"| {long} to {long + 4} words |" in lines[0]
+    last = next(bucket.longest for bucket in found[0].by_length if bucket.shortest == long)
+    assert f"| {long} to {last} words |" in lines[0]
     row = next(line for line in lines if line.startswith("| RNNsearch |"))
     of_rnnsearch = [run for run in found if run.name.startswith("rnnsearch-")]
     assert f"| {len(of_rnnsearch)} | {of_rnnsearch[0].history.curve[-1].updates:,} |" in row
@@ -241,6 +242,7 @@ STILL_FALLING = {  # results/README.md says so, too
     "rnnencdec-grammar-1": 0.011,
     "rnnencdec-grammar-2": 0.015,
     "rnnencdec-grammar-3": 0.016,
+    "rnnencdec-joined30-1": 0.015,
     "sutskever-grammar-0": 0.0125,
     "sutskever-grammar-1": 0.012,
     "sutskever-grammar-2": 0.012,
