@@ -21,9 +21,9 @@ from torch.nn.functional import linear
 from attnmt import Pair, Recipe, Translator, beam_search, luong
 from attnmt.batches import Batch, make_batch, pad
 from attnmt.encoder import held, packed
+from attnmt.fast import product
 from attnmt.training import OPTIMISERS, Training
 from attnmt.vocab import Vocabulary
-from attnmt_fast import product
 from studies.study import save_store, store_of, versions
 
 STORE = store_of(__file__)

@@ -29,9 +29,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attnmt import multi30k
 from attnmt.batches import batches, pad
+from attnmt.fast import product
 from attnmt.files import write_aside
 from attnmt.vocab import Vocabulary
-from attnmt_fast import product
 from benchmarks import peers, search
 from benchmarks.profiles import profile
 from benchmarks.systems import SYSTEMS

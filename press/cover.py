@@ -12,8 +12,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from attnmt_book import plots
-from attnmt_book.runs import Sample, undertrained
+from attnmt.book.figures import plots
+from attnmt.evidence.runs import Sample, undertrained
 from press.contents import ROOT
 
 COVER = ROOT / "book" / "figures" / "cover.svg"

@@ -36,7 +36,7 @@ from press.stamps import code_hash, package_hash
 from press.tree import copy_tree
 
 BUDGET = 300  # CPU-seconds that a chapter may use
-STORED = "ATTNMT_STORED"  # what is stored holds no model: as attnmt_book.live.STORED
+STORED = "ATTNMT_STORED"  # what is stored holds no model: as attnmt.book.live.view.STORED
 CELL_TIMEOUT = 600  # seconds
 
 

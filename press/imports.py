@@ -61,6 +61,8 @@ def needed(source: str, src: Path = SRC) -> dict[str, Path]:
 
 
 def data_files(modules: dict[str, Path]) -> Iterator[Path]:
-    """The word lists and checksums that lie beside these modules or below them."""
+    """The word lists and checksums beside these modules, or in folders beside them without code."""
     for folder in sorted({path.parent for path in modules.values()}):
-        yield from sorted(path for path in folder.rglob("*") if path.suffix in (".tsv", ".sha256"))
+        below = [path for path in folder.iterdir() if path.is_dir() and not [*path.glob("*.py")]]
+        found = [path for place in (folder, *below) for path in place.iterdir()]
+        yield from sorted(path for path in found if path.suffix in (".tsv", ".sha256"))

@@ -36,8 +36,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from attnmt.attention import Attention, weigh
+from attnmt.book.live import weights
 from attnmt.decoder import LuongDecoder
-from attnmt_book import weights
 from press.contents import ROOT, listed
 
 SOURCE = ROOT / "book" / "_live"

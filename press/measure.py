@@ -74,7 +74,7 @@ FIRST_LINES = 60
 
 PACE = 200  # words a minute
 FOLDED = {"hide-cell", "hide-input"}
-ALIGNMENT = 'class="alignment'  # so begins a heat map as attnmt_book.svg stores it
+ALIGNMENT = 'class="alignment'  # so begins a heat map as attnmt.book.figures.svg stores it
 TRAINED = re.compile(r"\b(fit|pretrained|recorded|load_run|demonstrate|demonstration)\b")
 FENCE = re.compile(r"\s*(:{3,}|`{3,}|~{3,})\{?([\w-]*)\}?")
 HEADING = re.compile(r"(#+)\s+(.*)")

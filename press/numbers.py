@@ -1,6 +1,6 @@
 """Numbers in sentences: a notebook's Markdown shows what its cells said.
 
-A cell says `say(kept="19%")` (`attnmt_book.said`), and a sentence has the name between marks:
+A cell says `say(kept="19%")` (`attnmt.book.said`), and a sentence has the name between marks:
 `keeps <!--kept-->19%<!--/--> of its BLEU`. `press.execute` puts what was said between the marks;
 the site and the slides show the sentence without them.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
-from attnmt_book.said import MIME
+from attnmt.book.said import MIME
 
 MARK = re.compile(r"<!--(\s*)(\w+|/)(\s*)-->")
 PAIR = re.compile(r"<!--(\w+)-->(.*?)<!--/-->", flags=re.DOTALL)

@@ -479,7 +479,7 @@ class Deck:
             self.say(caption)
 
     def gloss(self, html: str) -> None:
-        """A German sentence with what its words mean (`attnmt_book.glosses`); no other HTML."""
+        """A German sentence with what its words mean; no other HTML."""
         if html.startswith('<div class="gloss">'):
             letters = len(re.sub(r"<[^>]*>", "", html))
             self.show("text", html, (1 + letters // LETTERS) * 2 * LINE, lines=1)

@@ -6,7 +6,7 @@ Usage: python -m press.table
 from collections.abc import Sequence
 from statistics import mean
 
-from attnmt_book.runs import Run, book, load_run, results_folder
+from attnmt.evidence.runs import Run, book, load_run, results_folder
 
 SHORT = (4, 10)  # source words
 LONG = (31, 40)

@@ -1,13 +1,13 @@
 """Make the package's models again: ``python -m press.weights FOLDER``.
 
 FOLDER is where recording left the trained models (``attnmt record rnnsearch-grammar-0 --models
-FOLDER``, and so on). See :mod:`attnmt_book.weights`.
+FOLDER``, and so on). See :mod:`attnmt.book.live.weights`.
 """
 
 import sys
 from collections.abc import Sequence
 
-from attnmt_book import weights
+from attnmt.book.live import weights
 
 
 def main(arguments: Sequence[str]) -> int:

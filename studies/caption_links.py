@@ -13,8 +13,8 @@ from collections.abc import Sequence, Set
 
 from attnmt import force_align, multi30k
 from attnmt.corpus import Link, Pair
-from attnmt_book.gold import gold_pairs
-from attnmt_book.runs import load_run, names, planned, results_folder
+from attnmt.evidence.gold import gold_pairs
+from attnmt.evidence.runs import load_run, names, planned, results_folder
 from studies.study import head_of, open_store, recorded, save_store, store_of
 
 STORE = store_of(__file__)

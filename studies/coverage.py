@@ -1,7 +1,7 @@
 """How often a trained model says something twice and leaves something else out.
 
 The translations of the book's recorded runs on the controlled corpus are counted as
-:mod:`attnmt_book.coverage` says; nothing is trained and nothing is translated anew. For each run
+:mod:`attnmt.book.coverage` says; nothing is trained and nothing is translated anew. For each run
 ``results/studies/coverage.json`` has the counts by source length, the sentences that do *both*, and
 the trigrams that were in the same sentence before. ``apart`` compares dot with and without input
 feeding, seed by seed: on how many test sentences the *first* does both while the other writes the
@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from attnmt.book.coverage import content_words, coverage, grams_again
 from attnmt.corpus import Corpus
+from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.runs import book, load_translations, planned, results_folder
 from attnmt.vocab import SPECIALS, UNK, tokenise
-from attnmt_book.corpora import CORPORA
-from attnmt_book.coverage import content_words, coverage, grams_again
-from attnmt_book.runs import book, load_translations, planned, results_folder
 from studies.study import head_of, save_store, store_of
 
 STORE = store_of(__file__)

@@ -14,8 +14,8 @@ from dataclasses import asdict, replace
 from attnmt import Ensemble, beam_search, bleu, force_align, greedy, replace_unknown
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation, read_dictionary
+from attnmt.evidence.corpora import CORPORA
 from attnmt.metrics import paired_bootstrap, texts
-from attnmt_book.corpora import CORPORA
 from studies.study import head_of, open_store, recorded, save_store, store_of
 
 STORE = store_of(__file__)

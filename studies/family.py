@@ -17,9 +17,9 @@ from itertools import product
 
 from attnmt import greedy
 from attnmt.corpus import Corpus
+from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.runs import undertrained_names, undertrained_plan
 from attnmt.metrics import paired_bootstrap, texts
-from attnmt_book.corpora import CORPORA
-from attnmt_book.runs import undertrained_names, undertrained_plan
 from studies.study import head_of, open_store, recorded, save_store, store_of, versions
 
 STORE = store_of(__file__)

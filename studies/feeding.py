@@ -36,8 +36,8 @@ from itertools import pairwise
 from attnmt import Recipe, Translator, force_align, greedy, luong
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation
-from attnmt_book.corpora import CORPORA
-from attnmt_book.runs import record, undertrained_plan
+from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.runs import record, undertrained_plan
 from studies.study import head_of, open_store, recorded, save_store, store_of
 
 STORE = store_of(__file__)

@@ -14,8 +14,8 @@ from importlib.metadata import version
 
 from attnmt import alignment_error_rate, multi30k
 from attnmt.corpus import Link, Pair
-from attnmt_book.gold import BY, agreement, gold_links, gold_pairs
-from attnmt_book.links import best_possible, diagonal
+from attnmt.evidence.gold import BY, agreement, gold_links, gold_pairs
+from attnmt.evidence.links import best_possible, diagonal
 from studies.study import head_of, save_store, store_of
 
 STORE = store_of(__file__)

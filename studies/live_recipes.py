@@ -2,7 +2,7 @@
 
 A chapter trains once, within its 300 CPU-seconds, and its reader should see attention that has
 found its words. Candidates differ in the number of pairs, in the batch size and in the learning
-rate's way down; each is tried from seed 0. The one that the book takes, ``attnmt_book.sizes.LIVE``,
+rate's way down; each is tried from seed 0. The one that the book takes, ``attnmt.book.sizes.LIVE``,
 is then tried from five seeds with each of three systems. A run is measured as a chapter measures:
 BLEU on the first 1,000 test pairs and the long ones, alignment error on the first 1,000. All goes
 into ``results/studies/live_recipes.json``, which the evidence page of chapter 3 reads. It can be
@@ -12,11 +12,11 @@ stopped and started again: what is stored is not trained again. Usage: make stud
 from dataclasses import asdict, dataclass
 
 from attnmt import alignment_error_rate, fit, force_align, grammar_corpus
+from attnmt.book.demonstration import MOST, translate_test
+from attnmt.book.sizes import LIVE, LIVE_PAIRS
 from attnmt.corpus import Corpus
 from attnmt.model import CONSTRUCTORS
 from attnmt.training import Recipe
-from attnmt_book.demonstration import MOST, translate_test
-from attnmt_book.sizes import LIVE, LIVE_PAIRS
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)

@@ -34,10 +34,10 @@ from safetensors.torch import load_file, save_file
 
 from attnmt import Corpus, Pair, Recipe, Vocabulary
 from attnmt.model import CONSTRUCTORS
+from attnmt.scale.processes import fit
+from attnmt.scale.streams import Reading, Stream, stream
+from attnmt.scale.survey import look_over
 from attnmt.training import BAHDANAU, LUONG
-from attnmt_scale.processes import fit
-from attnmt_scale.streams import Reading, Stream, stream
-from attnmt_scale.survey import look_over
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)
@@ -81,7 +81,7 @@ def in_memory(train: int) -> Corpus:
 
 
 def as_files(folder: Path, train: int, files: int) -> dict[str, Any]:
-    """The same as text files; returns the arguments of :func:`attnmt_scale.streams.stream`."""
+    """The same as text files; returns the arguments of :func:`attnmt.scale.streams.stream`."""
     folder.mkdir(parents=True, exist_ok=True)
     sizes = {f"train-{i}": train // files + (i < train % files) for i in range(files)}
     for seed, (name, number) in enumerate((sizes | {"valid-0": 40}).items()):
@@ -296,7 +296,7 @@ def streamed(folder: Path, pairs: int = PAIRS, processes: int = 1) -> dict[str, 
         clock = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
         marks.append({"pairs": seen, "MB": resident(), **clock})
 
-    # the pass, as attnmt_scale.streams makes it, with a look at the memory after every lane
+    # the pass, as attnmt.scale.streams makes it, with a look at the memory after every lane
     reading = Reading(places["train"], ("de", "en"), lower=False, max_length=50, **LANES)
 
     def lanes() -> Iterator[Iterator[tuple[str, str]]]:

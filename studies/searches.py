@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from attnmt import Ensemble, beam_search, greedy, replace_unknown
+from attnmt.book.demonstration import MOST
 from attnmt.corpus import Pair
 from attnmt.decoding import Searchable, Translation
+from attnmt.evidence.claims import recorded as recorded_runs
+from attnmt.evidence.comparison import BLEU_SCORE, LENGTH, by_sentences
+from attnmt.evidence.runs import corpus_of, load_statistics
 from attnmt.metrics import bleu_statistics, texts
-from attnmt_book.claims import recorded as recorded_runs
-from attnmt_book.comparison import BLEU_SCORE, LENGTH, by_sentences
-from attnmt_book.demonstration import MOST
-from attnmt_book.runs import corpus_of, load_statistics
 from studies.study import head_of, open_store, recorded, save_store, store_of
 
 STORE = store_of(__file__)

@@ -21,17 +21,17 @@ from torch.nn.functional import dropout
 
 from attnmt import Ensemble, Translator, beam_search, greedy
 from attnmt.batches import Batch
+from attnmt.book.tables import mean
 from attnmt.corpus import Corpus
 from attnmt.decoding import Model
+from attnmt.evidence.models import MODELS
+from attnmt.evidence.modern import Modern
+from attnmt.evidence.protocols import protocols
+from attnmt.evidence.runs import book, constructed, corpus_of, load_run, planned, recipe_of
 from attnmt.metrics import perplexity, texts
 from attnmt.model import seeded
+from attnmt.text.subwords import in_words
 from attnmt.training import Epoch, fit
-from attnmt_book.models import MODELS
-from attnmt_book.modern import Modern
-from attnmt_book.protocols import protocols
-from attnmt_book.runs import book, constructed, corpus_of, load_run, planned, recipe_of
-from attnmt_book.tables import mean
-from attnmt_text.subwords import in_words
 from studies.study import head_of, open_store, recorded, save_store, store_of
 
 STORE = store_of(__file__)

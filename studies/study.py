@@ -19,9 +19,9 @@ from typing import Any
 import torch
 
 from attnmt import Translator
+from attnmt.evidence.models import load
+from attnmt.evidence.runs import make
 from attnmt.files import write_aside
-from attnmt_book.models import load
-from attnmt_book.runs import make
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ROOT / "results" / "studies"

@@ -25,7 +25,7 @@ from itertools import product
 
 import numpy as np
 
-from attnmt_book.comparison import (
+from attnmt.evidence.comparison import (
     BLEU_SCORE,
     Comparison,
     Metric,

@@ -24,10 +24,10 @@ from attnmt import (
 )
 from attnmt.batches import batches
 from attnmt.corpus import Corpus
+from attnmt.evidence.runs import load_run, undertrained_plan
 from attnmt.metrics import alignment_error_by_class, texts
 from attnmt.model import Translator, evaluating
 from attnmt.training import Recipe
-from attnmt_book.runs import load_run, undertrained_plan
 from studies.study import head_of, open_store, recorded, save_store, store_of
 
 STORE = store_of(__file__)

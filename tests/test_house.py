@@ -16,7 +16,7 @@ from press.tree import copy_tree
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "src" / "attnmt"
-GRAMMAR = ROOT / "src" / "attnmt_grammar"
+GRAMMAR = CORE / "grammar"
 ROOMS = ("src", "studies", "press", "benchmarks")
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 each_module = pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_imports_run_one_way():
     ("file", "line"),
     [
         ("src/attnmt/vocab.py", "from attnmt.model import Translator"),
-        ("src/attnmt/metrics.py", "import attnmt_book.runs"),
-        ("src/attnmt_grammar/__init__.py", "import attnmt.vocab"),
-        ("src/attnmt_book/runs.py", "import studies.study"),
+        ("src/attnmt/metrics.py", "import attnmt.evidence.runs"),
+        ("src/attnmt/grammar/__init__.py", "import attnmt.vocab"),
+        ("src/attnmt/evidence/runs.py", "import studies.study"),
         ("press/slides.py", "import studies.study"),
         ("src/attnmt/new.py", '"""A module without a place in the order."""'),
     ],
@@ -156,7 +156,7 @@ def test_an_import_the_other_way_is_refused(tmp_path, file, line):
         changed.write(f"\n{line}\n")
     done = lint_imports(tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert Path(file).stem.replace("__init__", "attnmt_grammar") in done.stdout
+    assert Path(file).stem.replace("__init__", "attnmt.grammar") in done.stdout
 
 
 def test_the_core_stays_small():

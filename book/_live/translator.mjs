@@ -2,7 +2,7 @@
  * The book's translators in a page: no server, no framework, no dependency.
  *
  * The file of a model is the one that PyTorch reads, too: safetensors, two bytes a number (see
- * `attnmt_book.weights`). Here as there they become float32, and the equations below are those of
+ * `attnmt.book.live.weights`). Here as there they become float32, and the equations below are those of
  * `attnmt.encoder`, `attnmt.attention` and `attnmt.decoder`, in the same order and with the same
  * names, for one sentence at a time. So there is no batch, no padding and no mask. A vector is a
  * Float32Array; a matrix is {data, rows, columns}, row by row, as PyTorch stores it.

@@ -20,9 +20,9 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from attnmt_book.claims import judge, summary, verdict_table
-from attnmt_book.runs import TITLES, Run, load_run, of_length
-from attnmt_book.tables import with_range
+from attnmt.book.tables import with_range
+from attnmt.evidence.claims import judge, summary, verdict_table
+from attnmt.evidence.runs import TITLES, Run, load_run, of_length
 from press.contents import chapter_numbers, chapters
 from press.numbers import bare
 
@@ -142,7 +142,7 @@ class RunningTimes(SphinxDirective):
 
 # --------------------------------------------------------------------------------- claims
 
-HEADER = "| claim | source | measured here | verdict |"  # as attnmt_book.notebook.Claims writes it
+HEADER = "| claim | source | measured here | verdict |"  # as attnmt.book.notebook.Claims writes it
 ORDER = "| chapter | claim | verdict | measured here | source |"  # a phone shows the first three
 
 

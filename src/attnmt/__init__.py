@@ -11,6 +11,6 @@ from attnmt.metrics import bleu, bleu_by_length, paired_bootstrap, perplexity
 from attnmt.model import Translator, luong, rnnencdec, rnnsearch, sutskever
 from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, History, Recipe, fit
 from attnmt.vocab import Vocabulary, detokenise, tokenise
-from attnmt_text import DataUnavailable
+from attnmt.text import DataUnavailable
 
 __version__ = "0.1.0"

@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 
 from attnmt.checks import whole
 from attnmt.encoder import Memory
-from attnmt_fast import Linear
+from attnmt.fast import Linear
 
 # ---------------------------------------------------------------------------------------- scores
 

@@ -14,11 +14,11 @@ from functools import cached_property
 from pathlib import Path
 
 from attnmt.checks import one_of, whole
+from attnmt.grammar import Sample, written
+from attnmt.grammar.store import draw_once, uncollected
+from attnmt.text import MULTI30K_URL, data_folder, default_folder, raw_pairs, read_lines
+from attnmt.text.subwords import in_pieces
 from attnmt.vocab import Vocabulary, tokenise
-from attnmt_grammar import Sample, written
-from attnmt_grammar.store import draw_once, uncollected
-from attnmt_text import MULTI30K_URL, data_folder, default_folder, raw_pairs, read_lines
-from attnmt_text.subwords import in_pieces
 
 Link = tuple[int, int]
 Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
@@ -234,7 +234,7 @@ def multi30k(
         max_length: training pairs with more words on either side are dropped, as both papers do.
         subwords: pieces a side that words are cut into, in place of ``vocabulary_size`` whole words
             (Sennrich et al. 2016). They are learned from ``train``.
-        folder: where the files are, instead of ``attnmt_text.data_folder()``; they lie in
+        folder: where the files are, instead of ``attnmt.text.data_folder()``; they lie in
             its ``multi30k``.
         url: the address of the files.
 
@@ -294,7 +294,7 @@ def grammar_corpus(
 
     The same for a seed on every machine. No sentence occurs twice in the whole corpus, on either
     side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``. Once made, the
-    pairs are kept in ``attnmt_text.data_folder()``, in ``grammar``; if it is read-only, in
+    pairs are kept in ``attnmt.text.data_folder()``, in ``grammar``; if it is read-only, in
     ``~/.cache/attnmt``; and if that cannot be written either, they are made again each time.
 
     Args:

@@ -14,7 +14,7 @@ from torch.nn.functional import dropout
 from attnmt.attention import Attention, FixedContext
 from attnmt.checks import one_of
 from attnmt.encoder import Memory
-from attnmt_fast import Linear, product
+from attnmt.fast import Linear, product
 
 
 class Decoder(nn.Module, ABC):

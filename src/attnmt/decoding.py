@@ -20,8 +20,8 @@ from attnmt.batches import Batch, Source, make_batch, pad
 from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
+from attnmt.text.subwords import strongest_links
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
-from attnmt_text.subwords import strongest_links
 
 Words = Sequence[str]
 Sentences = Sequence[Words]

@@ -17,9 +17,9 @@ from attnmt.batches import Batch, Source
 from attnmt.checks import one_of, whole
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
+from attnmt.fast import cross_entropy_
 from attnmt.files import read_tensors, write_tensors
 from attnmt.vocab import Vocabulary
-from attnmt_fast import cross_entropy_
 
 
 class Vocabularies(Protocol):

@@ -494,7 +494,7 @@ def fit(
         measure_bleu: after each epoch, also translate ``valid``, greedily, and measure BLEU.
         curve: updates between two points of ``history.curve``; None for no curve. It changes
             nothing of the training.
-        engine: makes the ``Training``; ``attnmt_scale`` has one for several processes.
+        engine: makes the ``Training``; ``attnmt.scale`` has one for several processes.
 
     Raises:
         ValueError: the model was made for other vocabularies; ``train`` or ``valid`` is empty; the

@@ -2,7 +2,7 @@
 
 A sentence travels ``text -> words -> indices`` into a model and ``indices -> words -> text`` out of
 it. The tokeniser is Moses's (by sacremoses), the one both papers' data went through. Where words
-are cut into subwords, these stand in the words' place: see ``attnmt_text.subwords``.
+are cut into subwords, these stand in the words' place: see ``attnmt.text.subwords``.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from typing import Any
 from sacremoses import MosesDetokenizer, MosesTokenizer
 
 from attnmt.checks import whole
-from attnmt_text.subwords import Pieces, Words
+from attnmt.text.subwords import Pieces, Words
 
 PAD, UNK, BOS, EOS = range(4)
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")

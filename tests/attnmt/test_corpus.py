@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-import attnmt_text
+import attnmt.text
 from attnmt import DataUnavailable, multi30k
 from attnmt.corpus import take_pairs
-from attnmt_text import data_folder
+from attnmt.text import data_folder
 
 PARTS = {"train": 40, "val": 5, "test_2016_flickr": 6}
 
@@ -82,7 +82,7 @@ def no_proxy(monkeypatch):
 @pytest.fixture
 def shelf(monkeypatch):
     shelf = Shelf()
-    monkeypatch.setattr(attnmt_text, "MULTI30K_SHA256", shelf.sums)
+    monkeypatch.setattr(attnmt.text, "MULTI30K_SHA256", shelf.sums)
     yield shelf
     shelf.close()
 

@@ -1,4 +1,4 @@
-"""No helper stands in two chapters: what they share is in attnmt_book."""
+"""No helper stands in two chapters: what they share is in attnmt.book."""
 
 import ast
 from collections import defaultdict

@@ -11,10 +11,10 @@ from mdit_py_plugins.anchors.index import slugify
 
 import attnmt
 from attnmt.attention import SCORES
-from attnmt_book.comparison import by_scores, compare, decide
-from attnmt_book.notebook import Claims
-from attnmt_book.runs import load_run, planned, results_folder
-from attnmt_book.tables import with_range
+from attnmt.book.notebook import Claims
+from attnmt.book.tables import with_range
+from attnmt.evidence.comparison import by_scores, compare, decide
+from attnmt.evidence.runs import load_run, planned, results_folder
 from press import cover
 from press.contents import ROOT
 from press.extensions import book_lists
@@ -146,7 +146,7 @@ def test_every_score_can_be_imported_from_the_package_itself():
 
 def test_every_module_is_on_the_package_page():
     folders = [
-        ROOT / "src" / name for name in ("attnmt", "attnmt_text", "attnmt_book", "attnmt_scale")
+        ROOT / "src" / name for name in ("attnmt", "attnmt.text", "attnmt.book", "attnmt.scale")
     ]
     modules = {f"{path.parent.name}.{path.stem}" for f in folders for path in f.glob("*.py")}
     modules -= {"attnmt.files", "attnmt.checks"}  # not for readers

@@ -11,7 +11,7 @@ from conftest import SITE, go
 from test_site import DESK, TEXTS, contrast
 
 from attnmt import grammar_corpus, greedy
-from attnmt_book import weights
+from attnmt.book.live import weights
 from press import live
 
 pytestmark = pytest.mark.browser

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from attnmt import greedy
-from attnmt_book.weights import load_compact
+from attnmt.book.live.weights import load_compact
 
 SENTENCES = 500  # of the test part, for each model that a page shows
 CLOSE = 1e-3  # attention weights

@@ -10,7 +10,7 @@ from conftest import Quiet
 from parity import SENTENCES, check
 
 from attnmt import grammar_corpus
-from attnmt_book.weights import FOLDER
+from attnmt.book.live.weights import FOLDER
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,10 +16,10 @@ from parity import SAME, SENTENCES, check
 
 from attnmt import Translator, grammar_corpus, luong, rnnencdec, rnnsearch
 from attnmt.batches import pad
+from attnmt.book.live.weights import FOLDER as WEIGHTS
+from attnmt.book.live.weights import SHOWN, load_compact, save_compact
+from attnmt.grammar import written
 from attnmt.vocab import UNK, tokenise
-from attnmt_book.weights import FOLDER as WEIGHTS
-from attnmt_book.weights import SHOWN, load_compact, save_compact
-from attnmt_grammar import written
 
 ANSWER = Path(__file__).with_name("answer.mjs")
 

@@ -8,8 +8,8 @@ import textwrap
 import pytest
 
 from attnmt.attention import Additive, Attention, weigh
+from attnmt.book.live import weights
 from attnmt.decoder import BahdanauDecoder
-from attnmt_book import weights
 from press import live
 from press.contents import ROOT
 

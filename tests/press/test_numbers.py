@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attnmt_book.said import MIME
+from attnmt.book.said import MIME
 from press import slides
 from press.contents import ROOT
 from press.execute import execute
@@ -110,7 +110,7 @@ def test_a_sentence_that_lags_behind_is_a_fault():
 
 
 SAYS = """\
-from attnmt_book.notebook import say
+from attnmt.book.notebook import say
 
 say(kept=f"{19}%")
 """

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attnmt_book.glosses import gloss
+from attnmt.book.live.glosses import gloss
 from press import slides
 from press.contents import ROOT, lectures
 from press.formulas import mathml

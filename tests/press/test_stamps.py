@@ -111,6 +111,6 @@ def test_no_chapter_depends_on_the_command_line():
     """Each chapter depends on something of the package, but none on what only a shell runs."""
     for path in chapters():
         modules = set(imported(nbformat.read(path, as_version=4)))
-        assert "attnmt_book.cli" not in modules, path.stem
+        assert "attnmt.cli" not in modules, path.stem
         if path.stem != "primer":
-            assert {"attnmt.model", "attnmt_grammar"} <= modules, path.stem
+            assert {"attnmt.model", "attnmt.grammar"} <= modules, path.stem

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from attnmt.corpus import Pair
-from attnmt_book.runs import load_run, load_statistics, names, planned, results_folder
+from attnmt.evidence.runs import load_run, load_statistics, names, planned, results_folder
 from studies.caption_links import CLASSES, FUNCTION, STORE, class_of, count
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attnmt_book.runs import (
+from attnmt.evidence.runs import (
     undertrained,
     undertrained_folder,
     undertrained_names,

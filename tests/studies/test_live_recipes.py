@@ -6,8 +6,8 @@ from dataclasses import asdict
 import pytest
 
 from attnmt import grammar_corpus
+from attnmt.book.sizes import LIVE, LIVE_PAIRS
 from attnmt.training import Recipe
-from attnmt_book.sizes import LIVE, LIVE_PAIRS
 from studies import live_recipes
 from studies.live_recipes import CHOSEN, SEEDS, STORE, SYSTEMS, planned
 

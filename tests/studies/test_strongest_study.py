@@ -7,10 +7,10 @@ import torch
 from torch.testing import assert_close
 
 from attnmt import Ensemble, Recipe, beam_search, bleu, fit, greedy, luong
+from attnmt.attention_only import attention_only
+from attnmt.evidence.comparison import BLEU_SCORE
+from attnmt.evidence.runs import book, load_run, load_statistics, planned
 from attnmt.metrics import texts
-from attnmt_book.attention_only import attention_only
-from attnmt_book.comparison import BLEU_SCORE
-from attnmt_book.runs import book, load_run, load_statistics, planned
 from studies import strongest
 from studies.strongest import PENALTIES, STORE, STRONGEST, SYSTEMS, TRANSFORMER, TRIALS, Tried
 

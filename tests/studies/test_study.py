@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from attnmt_book.runs import results_folder, undertrained_folder
+from attnmt.evidence.runs import results_folder, undertrained_folder
 from studies.study import EARLIER, open_store, save_store, start, studies
 
 HEAD = {"command": "make study NAME=some", "corpus": {"fingerprint": "abc"}, "cases": []}

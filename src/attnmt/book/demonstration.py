@@ -1,0 +1,133 @@
+"""What a chapter does with a model that it trains itself: train it, translate, say how it went."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from IPython.display import Markdown
+
+from attnmt.book.tables import NOTHING, table, with_range
+from attnmt.corpus import Corpus, Pair
+from attnmt.decoding import Translation, greedy
+from attnmt.evidence.runs import Run, record, undertrained, undertrained_plan
+from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, texts
+from attnmt.model import Translator
+from attnmt.training import History, Recipe
+
+MOST = 1_000  # test pairs that a chapter measures; recorded runs have all of them
+MEANINGS = (  # of the sample captions, which are sentences of our own
+    "A man is repairing his bicycle in front of a small shop.",
+    "Two little girls are playing with a red ball in the garden.",
+    "An old woman is drinking her coffee on a bench in the park.",
+    "A black dog is carrying a shoe and two cats are watching him.",
+    "The boy wearing a yellow helmet is jumping into the lake.",
+    "Three men with white hats are sitting at a table playing cards.",
+    "A woman is showing a child how to fly a kite.",
+    "The bookseller is sorting his maps in the evening.",
+)
+
+
+@dataclass(frozen=True)
+class Translated:
+    """Test pairs and long pairs with their translations, one after the other.
+
+    Attributes:
+        pairs: those of the test, then the long ones.
+        translations: greedy, one for each pair.
+        sentences: the same as text.
+        test: BLEU of the first part.
+        long: BLEU of the second.
+        by_length: BLEU of both, by the length of the source.
+    """
+
+    pairs: list[Pair]
+    translations: list[Translation]
+    sentences: list[str]
+    test: Bleu
+    long: Bleu
+    by_length: list[Bucket]
+
+
+def translate_test(model: Translator, corpus: Corpus, most: int = MOST) -> Translated:
+    """Translate the first ``most`` test pairs and all long ones, greedily, and score them."""
+    some = list(corpus.test[:most])
+    pairs = some + list(corpus.long)
+    translations = greedy(model, [pair.source for pair in pairs])
+    sentences = texts(model, translations)
+    references = [pair.target_text for pair in pairs]
+    count = len(some)
+    return Translated(
+        pairs=pairs,
+        translations=translations,
+        sentences=sentences,
+        test=bleu(sentences[:count], references[:count], lowercase=True),
+        long=bleu(sentences[count:], references[count:], lowercase=True),
+        by_length=bleu_by_length(sentences, pairs),
+    )
+
+
+def train_or_load(
+    name: str, captions: Corpus | None, make: Callable[[Corpus], Translator], *, recipe: Recipe
+) -> tuple[Translator | None, Run]:
+    """Train a model on captions and measure it; without captions, load a recorded run instead.
+
+    Args:
+        name: of the recorded run of the same configuration, such as "rnnsearch-multi30k-0".
+        captions: from :func:`.real_text`.
+        make: makes the model for a corpus.
+        recipe: how to train it.
+
+    Returns:
+        The model, or None where there are no captions; and the run.
+    """
+    if captions is None:
+        return None, undertrained(name)
+    model = make(captions)
+    samples = undertrained_plan()["corpora"]["multi30k"]["samples"]
+    run, _ = record(name, model, captions, recipe=recipe, samples=samples)
+    return model, run
+
+
+def say_training(model: Translator, history: History) -> None:
+    """Print how large a model is and how long its training took."""
+    print(f"{sum(weights.numel() for weights in model.parameters()):,} parameters, ", end="")
+    print(f"{history.cpu_seconds:.0f} CPU-seconds of training on {history.device}")
+
+
+def say_run(run: Run) -> None:
+    """Print what a run was trained on, for how long, and its BLEU on the test pairs."""
+    print(f"{run.corpus['train']:,} training pairs, ", end="")
+    print(f"{run.history.cpu_seconds:.0f} CPU-seconds")
+    score = run.bleu
+    print(f"test BLEU {score.score:.1f}, 95% interval {score.low:.1f} to {score.high:.1f}")
+    print(score.signature)
+
+
+def beside(run: Run, ends: Sequence[Run], places: Sequence[int] = range(8)) -> Markdown:
+    """Sample captions as two models translate them: a demonstration, and one trained to the end.
+
+    Args:
+        run: the demonstration, from :func:`train_or_load`.
+        ends: recorded runs on all captions; the samples are of the first of them.
+        places: which of the samples to show.
+
+    Returns:
+        A table; its last row has BLEU on the test captions, where both were measured alike.
+    """
+    end = ends[0]
+    both = [_read(one) for one in (run, end)]
+    rows = []
+    for place in places:
+        german = " ".join(run.samples[place].source)
+        wrote = (" ".join(one.samples[place].words).replace("<", r"\<") for one in (run, end))
+        rows.append([f"{german}<br>*{MEANINGS[place]}*", *wrote])
+    alike = run.bleu.signature == end.bleu.signature
+    scores = [f"{run.bleu.score:.1f}" if alike else NOTHING]
+    scores.append(with_range([one.bleu.score for one in ends]))
+    return table(["German, *and what it means*", *both], [*rows, ["**BLEU**", *scores]])
+
+
+def _read(run: Run) -> str:
+    """How much a model has read."""
+    epochs = len(run.history.epochs)
+    often = {1: "once", 2: "twice"}.get(epochs, f"{epochs} times")
+    return f"{run.corpus['train']:,} pairs, {often}"

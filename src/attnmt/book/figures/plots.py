@@ -1,0 +1,207 @@
+"""The book's figures: learning curves, BLEU by length, alignments, links."""
+
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from attnmt.book.figures import svg
+from attnmt.corpus import Link, Pair
+from attnmt.metrics import Bucket
+from attnmt.training import History, Point
+
+MARKERS = "osD^vPX*<>"
+
+
+def theme() -> None:
+    """Give all figures that follow the book's look: a white grid, colours that all can tell."""
+    sns.set_theme(style="whitegrid", palette="colorblind")
+
+
+def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) -> Axes:
+    """Perplexity on training (dashed) and validation pairs (solid) after each epoch."""
+    ax = ax or plt.subplots(figsize=(6.4, 4))[1]
+    highest = 1.0
+    for (name, history), marker in zip(histories.items(), MARKERS, strict=False):
+        numbers = [epoch.epoch for epoch in history.epochs]
+        valid = [epoch.valid_perplexity for epoch in history.epochs]
+        train = [epoch.train_perplexity for epoch in history.epochs]
+        (line,) = ax.plot(numbers, valid, marker=marker, label=f"{name}, validation")
+        ax.plot(numbers, train, "--", marker=marker, color=line.get_color(), label=f"{name}, train")
+        highest = max(highest, *train, *valid)
+    ax.set(xlabel="epoch", ylabel="perplexity per target token (log scale)", yscale="log")
+    ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if t < highest * 1.3]
+    ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.legend()
+    return ax
+
+
+def curves_by_updates(curves: Mapping[str, Sequence[Point]], ax: Axes | None = None) -> Axes:
+    """Validation perplexity against the number of updates, on logarithmic scales.
+
+    Args:
+        curves: ``history.curve`` of each training, by its name.
+        ax: where to draw.
+    """
+    ax = ax or plt.subplots(figsize=(6.4, 4))[1]
+    highest = 1.0
+    for (name, points), marker in zip(curves.items(), MARKERS, strict=False):
+        valid = [point.valid_perplexity for point in points]
+        updates = [point.updates for point in points]
+        ax.plot(updates, valid, marker=marker, markersize=4, label=name)
+        highest = max(highest, *valid)
+    ax.set(xlabel="updates (log scale)", ylabel="validation perplexity (log scale)")
+    ax.set(xscale="log", yscale="log")
+    ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if t < highest * 1.3]
+    ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.minorticks_off()
+    ax.legend()
+    return ax
+
+
+def bleu_by_length(
+    systems: Mapping[str, list[Bucket]], ax: Axes | None = None, longest_trained: int | None = None
+) -> Axes:
+    """BLEU in each bucket of source length, with 95% bootstrap intervals and sentence counts.
+
+    The counts are left out where the systems were measured on different numbers of sentences.
+
+    Args:
+        systems: buckets of each system, by its name; those of fewer than 5 sentences are not drawn.
+        ax: where to draw.
+        longest_trained: draw a line at the longest source sentence of the training pairs.
+    """
+    ax = ax or plt.subplots(figsize=(6.4, 4))[1]
+    for (name, all_buckets), marker in zip(systems.items(), MARKERS, strict=False):
+        buckets = [bucket for bucket in all_buckets if bucket.bleu.sentences >= 5]
+        middle = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
+        scores = np.array([bucket.bleu.score for bucket in buckets])
+        ends = [(bucket.bleu.low, bucket.bleu.high) for bucket in buckets]
+        low, high = np.array(ends, dtype=float).reshape(-1, 2).T
+        spread = np.nan_to_num([np.maximum(scores - low, 0), np.maximum(high - scores, 0)])
+        ax.errorbar(middle, scores, yerr=spread, marker=marker, capsize=3, label=name)
+    note = partial(ax.annotate, textcoords="offset points", color="dimgrey")
+    counts = {tuple(bucket.bleu.sentences for bucket in some) for some in systems.values()}
+    for x, bucket in zip(middle, buckets, strict=True):
+        if len(counts) == 1:  # the same sentences for every system
+            note(bucket.bleu.sentences, (x, 0), xytext=(0, 3), ha="center", fontsize=9)
+    if longest_trained is not None:
+        edge = longest_trained + 0.5
+        across = ("data", "axes fraction")
+        ax.axvline(edge, color="dimgrey", linestyle=":")
+        text = "longer than any\ntraining sentence"
+        note(text, (edge, 1), xycoords=across, xytext=(5, -5), va="top", fontsize=9)
+    ax.set(xlabel="source sentence length (words)", ylabel="BLEU (0 to 100)")
+    ax.set_ylim(bottom=0)
+    ax.legend()
+    return ax
+
+
+def alignment(
+    source: Sequence[str],
+    words: Sequence[str],
+    weights: ArrayLike,
+    gold: Set[Link] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Where the model looked: source words across, target words down, weight as darkness.
+
+    A notebook shows the figure as SVG: a cell under the mouse says its words and its weight
+    (:func:`.alignment_svg`).
+
+    Args:
+        source: S source words.
+        words: T target words.
+        weights: (T, S), each row the weights of one target word.
+        gold: known links (source index, target index), drawn as frames.
+        ax: where to draw.
+    """
+    weights = np.asarray(weights)
+    needed = (len(words), len(source))
+    if weights.shape != needed:
+        raise ValueError(f"weights are {weights.shape}; these words need {needed}, target x source")
+    if ax is None:
+        size = (2.6 + 0.36 * len(source), 1.5 + 0.3 * len(words))
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+    grid = {"gid": svg.ALIGNMENT, "linewidths": 0.5, "linecolor": "#e4e4e4"}
+    grid |= {"xticklabels": list(source), "yticklabels": list(words)}
+    bar = {"label": "attention weight", "shrink": 0.8}
+    sns.heatmap(weights, vmin=0, vmax=1, cmap="Blues", cbar_kws=bar, ax=ax, **grid)
+    svg.show_in_notebooks()
+    for s, t in gold or ():
+        ax.add_patch(Rectangle((s + 0.06, t + 0.06), 0.88, 0.88, fill=False, ec="#d55e00", lw=1.6))
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params(length=0)
+    plt.setp(ax.get_xticklabels(), rotation=60, ha="left", rotation_mode="anchor")
+    plt.setp(ax.get_yticklabels(), rotation=0)
+    ax.set(xlabel="source words", ylabel="target words")
+    return ax
+
+
+def window(p: ArrayLike, D: int, ax: Axes) -> Axes:
+    """Draw windows of local attention over an :func:`alignment`: words outside are grey.
+
+    A green dot marks the centre of each window.
+
+    Args:
+        p: centres ``p_t`` of the T target words, (T,), in source positions from 0.
+        D: positions on either side.
+        ax: of the alignment.
+
+    Raises:
+        ValueError: there are more or fewer centres than target words.
+    """
+    p = np.asarray(p, dtype=float)
+    T = round(abs(np.diff(ax.get_ylim())).item())
+    S = round(ax.get_xlim()[1])
+    if p.shape != (T,):
+        raise ValueError(f"centres are {p.shape}; this alignment needs {(T,)}, one a target word")
+    rows = np.arange(T) + 0.5  # the middle of a cell
+    first = np.clip(np.ceil(p - D), 0, S)
+    end = np.clip(np.floor(p + D) + 1, 0, S)
+    grey = {"height": 1, "color": "#c9c9c9", "linewidth": 0}
+    limits = ax.get_xlim(), ax.get_ylim()
+    for frame in ax.patches:
+        frame.set_zorder(1.5)  # known links are seen on grey, too
+    ax.barh(rows, first, **grey)
+    ax.barh(rows, S - end, left=end, **grey)
+    ax.plot(p + 0.5, rows, "o-", color="#00795a", markersize=4, linewidth=1)
+    ax.set(xlim=limits[0], ylim=limits[1])
+    return ax
+
+
+def links(pair: Pair, ax: Axes | None = None) -> Axes:
+    """A pair as two columns of words, read downwards, with a line for each link.
+
+    Solid blue links are sure, dashed orange ones only possible.
+
+    Args:
+        pair: with links.
+        ax: where to draw.
+
+    Raises:
+        ValueError: the pair has no links, as pairs of real text.
+    """
+    if pair.possible is None:
+        raise ValueError("this pair has no links to draw: real text comes without them")
+    longest = max(len(pair.source), len(pair.target))
+    ax = ax or plt.subplots(figsize=(4.2, 1 + 0.3 * longest), layout="constrained")[1]
+    for s, t in sorted(pair.possible):
+        style, color = ("-", "#0072b2") if (s, t) in pair.sure else ("--", "#d55e00")
+        ax.plot([0, 1], [s, t], style, color=color)
+    for x, side, words in ((-0.05, "right", pair.source), (1.05, "left", pair.target)):
+        for y, word in enumerate(words):
+            ax.text(x, y, word, ha=side, va="center")
+    ax.set(xlim=(-0.9, 1.9))
+    ax.invert_yaxis()
+    ax.axis("off")
+    return ax

@@ -1,0 +1,1 @@
+"""Models that translate inside a page or a notebook."""

@@ -1,0 +1,81 @@
+"""The one knob of a chapter: how much it trains.
+
+``chapter`` is what the book shows. ``quick`` shows that the code runs, and little else.
+``overnight`` trains larger models to the end, on as many sentence pairs as the recorded runs or,
+of real text, on all there are.
+"""
+
+from dataclasses import dataclass
+
+from attnmt.evidence.runs import book, undertrained_plan
+from attnmt.training import Recipe
+
+# How a chapter trains live on the controlled corpus: every pair is fresh, and read once, in batches
+# of 32, which makes 1,500 updates; the learning rate falls to 0. studies/live_recipes.py found it.
+LIVE_PAIRS = 48_000
+LIVE = Recipe(epochs=1, batch_size=32, learning_rate=4e-3, fall=True)
+RECORDED = Recipe(**book()["corpora"]["grammar"]["recipe"])  # of models trained to the end
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many pairs a chapter trains on, how large its models are, and how long they train.
+
+    Attributes:
+        live_pairs: of the controlled corpus, for a model that is trained live.
+        live_recipe: for these.
+        curve: updates between two points of a live model's learning curve.
+        real_pairs: of captions.
+        real_recipe: for captions.
+        hidden: units of encoder and decoder.
+        grammar_pairs: of the controlled corpus, as in the runs of the earlier edition.
+        grammar_recipe: for these.
+    """
+
+    live_pairs: int
+    live_recipe: Recipe
+    curve: int
+    grammar_pairs: int
+    real_pairs: int
+    hidden: int
+    grammar_recipe: Recipe
+    real_recipe: Recipe
+
+
+def recorded_recipe(corpus_name: str) -> Recipe:
+    """The recipe of the recorded runs on "grammar" or "multi30k"."""
+    return Recipe(**undertrained_plan()["corpora"][corpus_name]["recipe"])
+
+
+SIZES = {
+    "quick": Size(
+        live_pairs=1_000,
+        live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
+        curve=5,
+        grammar_pairs=1_000,
+        real_pairs=1_000,
+        hidden=32,
+        grammar_recipe=Recipe(epochs=1),
+        real_recipe=Recipe(epochs=1),
+    ),
+    "chapter": Size(
+        live_pairs=LIVE_PAIRS,
+        live_recipe=LIVE,
+        curve=100,
+        grammar_pairs=16_000,
+        real_pairs=10_000,
+        hidden=128,
+        grammar_recipe=recorded_recipe("grammar"),
+        real_recipe=recorded_recipe("multi30k"),
+    ),
+    "overnight": Size(
+        live_pairs=80_000,
+        live_recipe=RECORDED,
+        curve=125,
+        grammar_pairs=64_000,
+        real_pairs=29_000,
+        hidden=256,
+        grammar_recipe=Recipe(epochs=8),
+        real_recipe=Recipe(epochs=8),
+    ),
+}

@@ -1,0 +1,370 @@
+"""The command line: ``attnmt train | evaluate | translate | record | corpus``.
+
+Exit codes: 0 all went well; 1 an error, told in one line; 2 a command that makes no sense; 130
+stopped by Ctrl-C. ``attnmt COMMAND --help`` lists the options of a command.
+
+Under ``torchrun`` or ``accelerate launch``, ``train`` and ``evaluate`` are shared by all processes.
+That, corpora that are streamed and mixed precision are in ``attnmt.scale``, which is imported
+only when asked for: its libraries are an extra.
+"""
+
+import os
+import sys
+from argparse import Action
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from inspect import signature
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from jsonargparse import ActionYesNo, ArgumentParser, auto_cli
+
+from attnmt import DataUnavailable
+from attnmt import corpus as corpora
+from attnmt.checks import one_of
+from attnmt.decoding import Translation, beam_search, force_align
+from attnmt.evidence import runs
+from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.links import on_words
+from attnmt.evidence.modern import Modern
+from attnmt.evidence.protocols import protocols
+from attnmt.metrics import alignment_error_rate, perplexity, texts
+from attnmt.model import CONSTRUCTORS, Translator
+from attnmt.scale import INSTALL, is_first, process_count, recipe_file
+from attnmt.text.subwords import cut_pairs
+from attnmt.training import RECIPES, History, Recipe, best_device, fit
+
+Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
+CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
+GRAMMAR = {"name": "grammar"}  # the default corpus
+PARTS = ("train", "valid", "test", "long", "names")
+
+
+def make(
+    what: str, choices: Mapping[str, Callable], settings: Settings, *first: Any, **more: Any
+) -> Any:
+    """Call the function that ``settings["name"]`` chooses, with the other settings."""
+    settings = more | settings
+    name = settings.pop("name", None)
+    one_of(choices, **{f"{what}.name": name})
+    try:
+        return choices[name](*first, **settings)
+    except TypeError as error:
+        known = ", ".join(list(signature(choices[name]).parameters)[len(first) :])
+        said = str(error)
+        said += "" if said.endswith((".", "?")) else "."  # later Pythons ask: did you mean ...?
+        raise ValueError(f"{what} {name}: {said} It has: {known}") from error
+
+
+def scale(module: str) -> Any:
+    """A module of attnmt.scale.
+
+    Raises:
+        ValueError: a library that it needs is not installed.
+    """
+    try:
+        return import_module(f"attnmt.scale.{module}")
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"several processes, mixed precision and streams need the library {error.name}, which "
+            f"is not installed: {INSTALL}"
+        ) from error
+
+
+def corpus_of(settings: Settings) -> corpora.Corpus:
+    """The corpus that the settings name; a stream needs the extra."""
+    one_of((*CORPORA, "stream"), **{"corpus.name": settings.get("name")})
+    streamed = settings["name"] == "stream"
+    return make("corpus", {"stream": scale("streams").stream} if streamed else CORPORA, settings)
+
+
+def train(
+    out: str,
+    model: Settings = {"name": "rnnsearch"},  # noqa: B006  (jsonargparse copies defaults)
+    corpus: Settings = GRAMMAR,
+    recipe: Settings = {"name": "laptop"},  # noqa: B006
+    seed: int = 0,
+    resume: bool = False,
+    every: int = 100,
+    measure_bleu: bool = False,
+    device: str | None = None,
+    precision: str = "no",
+    accumulate: int = 1,
+    smoothing: float = 0.0,
+) -> None:
+    """Train a model and save it.
+
+    The state of the training is kept beside it, in OUT.checkpoint, until the model is saved.
+
+    Args:
+        out: The file to save the model in. It must not exist yet.
+        model: rnnencdec, sutskever, rnnsearch or luong, and its arguments: --model.name luong
+            --model.score general --model.dropout 0.2
+        corpus: grammar, multi30k, joined, files or stream, and its arguments: --corpus.name files
+            --corpus.source FILE --corpus.target FILE; --corpus.subwords 4000 cuts the words of
+            files and of multi30k into so many pieces a side
+        recipe: laptop, bahdanau, luong or luong-dropout, and what is to be changed of it:
+            --recipe.epochs 3
+        seed: Of the first weights, the order of batches and dropout.
+        resume: Go on where a training that was stopped or killed left off.
+        every: Steps between checkpoints.
+        measure_bleu: Also measure BLEU after each epoch.
+        device: cpu or cuda; by itself a GPU if there is one.
+        precision: no, or bf16 for mixed precision.
+        accumulate: Parts that each process cuts its share of a batch into, to save memory.
+        smoothing: The share of the loss that all words have alike (label smoothing). In one process
+            only.
+    """
+    if Path(out).exists():
+        raise FileExistsError(f"{out} exists. Delete it, or give another name.")
+    with_data = corpus_of(corpus)
+    how = make("recipe", CHANGED, recipe)
+    network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
+    kept = Path(f"{out}.checkpoint")
+    how_to_learn = {"precision": precision, "accumulate": accumulate, "smoothing": smoothing}
+    learn = learner(corpus["name"] == "stream", **how_to_learn)
+    more = {"checkpoint": kept, "every": every, "resume": resume, "measure_bleu": measure_bleu}
+    history = learn(network, with_data, how, seed=seed, device=device, **more)
+    if not is_first():
+        return
+    network.save(out)
+    kept.unlink()
+    for epoch in history.epochs:
+        score = "" if epoch.bleu is None else f", BLEU {epoch.bleu:.2f}"
+        print(f"epoch {epoch.epoch}: perplexity {epoch.valid_perplexity:.2f} on valid{score}")
+    print(f"{out}: {history.cpu_seconds:.0f} CPU-seconds of training on {history.device}")
+
+
+def learner(
+    streamed: bool, *, precision: str, accumulate: int, smoothing: float
+) -> Callable[..., History]:
+    """The ``fit`` of one process, with smoothed labels or without, or that of several."""
+    one_by_one = process_count() == 1 and not streamed and accumulate == 1
+    if smoothing:
+        if not one_by_one:
+            raise ValueError("--smoothing is for one process, a corpus in memory and accumulate 1")
+        return partial(fit, engine=partial(Modern, precision=precision, smoothing=smoothing))
+    if one_by_one and precision == "no":
+        return fit
+    return partial(scale("processes").fit, precision=precision, accumulate=accumulate)
+
+
+def evaluate(
+    model: str,
+    corpus: Settings = GRAMMAR,
+    part: str = "test",
+    beam: int = 1,
+    length_penalty: float = 0.0,
+) -> None:
+    """Measure a model: BLEU, perplexity, and alignment error where alignments are known.
+
+    Args:
+        model: The file of a saved model.
+        corpus: As in train; of subwords the model has its own.
+        part: Of the corpus: valid, test; of the grammar's also long and names.
+        beam: Hypotheses to search with; 1 is greedy.
+        length_penalty: The larger, the longer the translations that a beam finds.
+    """
+    one_of(PARTS, part=part)
+    measured_on = corpus_of({name: value for name, value in corpus.items() if name != "subwords"})
+    network = Translator.load(model)
+    check_languages(model, network, measured_on)
+    sides = network.source_vocabulary.units, network.target_vocabulary.units
+    whole = getattr(measured_on, part)
+    pairs = cut_pairs(whole, *sides)  # into the model's pieces, if it has any
+    search = partial(beam_search, network, beam=beam, length_penalty=length_penalty)
+    found, loss = (shared_answers if process_count() > 1 else answers)(network, pairs, search)
+    if not is_first():
+        return
+    for scored in protocols(network, found, whole, words=runs.tokenised(measured_on)):
+        print(f"BLEU {scored.score:.2f} [{scored.signature}]")
+    print(f"perplexity {loss:.3f}")
+    if network.attends and pairs[0].sure is not None:
+        print(f"AER {alignment_error_rate(force_align(network, pairs), pairs):.3f}")
+
+
+def answers(
+    network: Translator, pairs: Sequence[corpora.Pair], search: Callable
+) -> tuple[list[Translation], float]:
+    """Translations of some pairs' sources, and the perplexity of their targets."""
+    network.to(best_device())
+    return search([pair.source for pair in pairs]), perplexity(network, pairs)
+
+
+def shared_answers(
+    network: Translator, pairs: Sequence[corpora.Pair], search: Callable
+) -> tuple[list[Translation], float]:
+    """As :func:`answers`, of which each process finds a part."""
+    engine = scale("processes").accelerator_for()
+    by = scale("evaluation")
+    network.to(engine.device)
+    found = by.translated_by(engine, search, [pair.source for pair in pairs])
+    return found, by.perplexity_by(engine, network, pairs)
+
+
+def check_languages(path: str, model: Translator, corpus: corpora.Corpus) -> None:
+    """Refuse a corpus that is not of the model's languages: every score would be 0."""
+    known = (model.source_vocabulary.language, model.target_vocabulary.language)
+    given = (corpus.source_language, corpus.target_language)
+    if known != given:
+        raise ValueError(
+            f"{path} translates from {known[0]} to {known[1]}, but the corpus is from {given[0]} "
+            f"to {given[1]}. Choose a corpus from {known[0]} to {known[1]}."
+        )
+
+
+def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
+    """Translate standard input, line by line: each line gives one line, an empty one an empty one.
+
+    Args:
+        model: The file of a saved model.
+        beam: Hypotheses to search with; 1 is greedy.
+        alignments: Write words apart, then a tab and, for each of them, the source word that had
+            the largest weight: 0-0 1-2 is source-target, counted from 0.
+    """
+    network = Translator.load(model).to(best_device())
+    if alignments and not network.attends:
+        raise ValueError(f"{model} is a model that does not attend: it has no alignments")
+    sys.stdout.reconfigure(encoding="utf-8")
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            words = network.source_vocabulary.tokenise(line.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            why = f"not UTF-8 ({error.reason}); the lines before are translated"
+            raise ValueError(f"standard input, line {number}: {why}") from error
+        written = ""
+        if words:
+            (found,) = beam_search(network, [words], beam)
+            (written,) = texts(network, [found])
+            if alignments:
+                found, _ = on_words(network, found, words)
+                links = [f"{s}-{t}" for t, s in enumerate(found.alignment.argmax(axis=1))]
+                written = f"{' '.join(found.words)}\t{' '.join(links)}"
+        print(written, flush=True)
+
+
+def record(names: list[str], work: str | None = None, only_measure: bool = False) -> None:
+    """Make recorded runs of the book again, on one thread.
+
+    Args:
+        names: Of the runs, SYSTEM-CORPUS-SEED; or of a tier, for its runs that are not there yet,
+            or whose trained model is not in the folder.
+        work: A folder for the trained models, and for the state of the one in training: a run that
+            was stopped goes on from there.
+        only_measure: Of runs that are recorded, whose trained models lie in the folder: count anew
+            what is kept of each sentence.
+    """
+    torch.set_num_threads(1)
+    if only_measure and not work:
+        raise ValueError("only_measure needs the folder of the trained models: --work FOLDER")
+    tiers = {tier["name"] for tier in runs.book()["tiers"]}
+    if unknown := set(names) - set(runs.names()) - tiers:
+        known = ", ".join([*sorted(tiers), *runs.names()])
+        raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
+    folder = Path(work) if work else None
+    for name in names:
+        chosen = of_tier(name, folder, only_measure) if name in tiers else [name]
+        if not chosen:
+            print(f"tier {name}: nothing to do, {why_nothing(work, only_measure)}", file=sys.stderr)
+        for one in chosen:
+            again = runs.measure_again if only_measure else runs.make
+            run, sentences = again(one, folder)
+            path = runs.save_run(run, sentences)
+            print(f"{path}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
+
+
+def of_tier(tier: str, work: Path | None, recorded: bool) -> list[str]:
+    """The runs of a tier that are recorded; or those that are not, or have no model in ``work``."""
+    there = [name for name in runs.names(tier) if (runs.results_folder() / f"{name}.json").exists()]
+    if recorded:
+        return there
+    if work:
+        there = [name for name in there if (work / f"{name}.safetensors").exists()]
+    return [name for name in runs.names(tier) if name not in there]
+
+
+def why_nothing(work: str | None, recorded: bool) -> str:
+    """Why :func:`of_tier` found no run."""
+    if recorded:
+        return "none of its runs is recorded"
+    if work:
+        return f"all its runs are recorded, and their models are in {work}"
+    return "all its runs are recorded. To make them again, name a folder for models: --work FOLDER"
+
+
+def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> None:
+    """Show how large a corpus is, and some of its pairs.
+
+    Args:
+        corpus: As in train.
+        part: Of the corpus: train, valid, test; of the grammar's also long and names.
+        pairs: How many to show.
+    """
+    one_of(PARTS, part=part)
+    shown = corpus_of(corpus)
+    for name in PARTS:
+        of_part = getattr(shown, name)
+        if of_part and isinstance(of_part, list):
+            words = sum(len(pair.source) for pair in of_part) / len(of_part)
+            print(f"{name}: {len(of_part):,} pairs, {words:.1f} source words each")
+        elif of_part:
+            print(f"{name}: a stream of {shown.report['kept']:,} pairs")
+    sides = len(shown.source_vocabulary), len(shown.target_vocabulary)
+    print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words", shown.report or "")
+    for pair in islice(getattr(shown, part), pairs):
+        print(f"{pair.source_text}\t{pair.target_text}")
+
+
+class Parser(ArgumentParser):
+    """Options that are true or false need no value, and names are given word by word."""
+
+    def add_argument(self, *names: str, **settings: Any) -> Action:
+        """Add an option or an argument of a command."""
+        if settings.get("type") is bool:
+            del settings["type"]
+            settings["action"] = ActionYesNo(yes_prefix="", no_prefix="no-")
+        elif names == ("names",):
+            settings = {"help": settings.get("help"), "nargs": "+", "type": str}
+        return super().add_argument(*names, **settings)
+
+
+def with_recipe_files(arguments: Sequence[str]) -> list[str]:
+    """The arguments, in which the name of a paper's recipe is replaced by its file."""
+    found = list(arguments)
+    for place, (option, value) in enumerate(pairwise(arguments)):
+        if option == "--config" and not Path(value).exists():
+            found[place + 1] = str(recipe_file(value) or value)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    arguments = with_recipe_files(sys.argv[1:] if arguments is None else arguments)
+    try:
+        auto_cli(
+            [train, evaluate, translate, record, corpus],
+            arguments,
+            prog="attnmt",
+            description="Train and use translators.",
+            parser_class=Parser,
+        )
+        sys.stdout.flush()
+        if process_count() > 1:
+            scale("processes").leave()
+    except KeyboardInterrupt:
+        print("attnmt: stopped. --resume goes on with a training.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # who reads our output has closed it; what is left must not be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (OSError, ValueError, ArithmeticError, DataUnavailable) as error:
+        print(f"attnmt: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":  # for launchers: torchrun -m attnmt.cli
+    sys.exit(main())

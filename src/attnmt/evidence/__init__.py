@@ -1,0 +1,1 @@
+"""Recorded runs, the comparison of systems, and what the papers' claims came to."""

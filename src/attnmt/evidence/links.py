@@ -1,0 +1,151 @@
+"""Links between the words of a pair: yardsticks for alignment error, and where a model looks.
+
+A link is (source index, target index), counted from 0. A walk along the *diagonal* passes the
+middle of target word t, (t + 1/2) / T of the way, when it is as far along the source.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from attnmt.attention import Local
+from attnmt.batches import Batch, make_batch
+from attnmt.corpus import Link, Pair
+from attnmt.decoding import Model, Translation
+from attnmt.metrics import alignment_error_rate
+from attnmt.model import Translator, evaluating
+from attnmt.text.subwords import join_alignment
+
+
+def off_diagonal(pair: Pair, s: int, t: int) -> float:
+    """How far a link lies from the diagonal, in source words; positive: the source word is late."""
+    return (s + 0.5) - (t + 0.5) * len(pair.source) / len(pair.target)
+
+
+def jump(pair: Pair) -> float:
+    """Largest distance of a sure link from the diagonal, in source words."""
+    return max(abs(off_diagonal(pair, s, t)) for s, t in pair.sure)
+
+
+def diagonal(pair: Pair) -> set[Link]:
+    """One link for each target word: to the source word in which the diagonal passes it."""
+    S = len(pair.source)
+    T = len(pair.target)
+    return {((2 * t + 1) * S // (2 * T), t) for t in range(T)}
+
+
+def best_possible(pair: Pair) -> set[Link]:
+    """One link for each target word: a sure one, or else a possible one."""
+    chosen = {}
+    for links in (pair.possible, pair.sure):
+        chosen.update({t: s for s, t in sorted(links)})
+    return {(s, t) for t, s in chosen.items()}
+
+
+def error_of(way: Callable[[Pair], set[Link]], pairs: Sequence[Pair]) -> float:
+    """Alignment error rate of a way to link words that needs no model, such as the diagonal."""
+    return alignment_error_rate([way(pair) for pair in pairs], pairs)
+
+
+def forced_batches(
+    model: Translator, pairs: Sequence[Pair], size: int = 64
+) -> Iterator[tuple[Sequence[Pair], Batch]]:
+    """Some pairs at a time, and their words as the model reads them, on its device."""
+    for start in range(0, len(pairs), size):
+        chosen = pairs[start : start + size]
+        batch = make_batch(chosen, model.source_vocabulary, model.target_vocabulary)
+        yield chosen, batch.to(model.device)
+
+
+def weights_on(model: Translator, pair: Pair) -> Tensor:
+    """Where a model looks while it reads the reference: (T, S), a row for each target word."""
+    ((_, batch),) = forced_batches(model, [pair])
+    with evaluating(model):
+        _, align = model(batch)  # (1, T, S); </s> has a row, too
+    return align[0, : len(pair.target)].cpu()
+
+
+def on_words(
+    model: Model, found: Translation, sentence: Sequence[str]
+) -> tuple[Translation, list[str]]:
+    """A translation and its sentence on words, also where the model reads and writes subwords.
+
+    Args:
+        model: that translated; an ensemble, too.
+        found: the translation. It is not changed.
+        sentence: what was translated, as the model read it.
+
+    Returns:
+        The translation, its words and its alignment joined, and the words of the sentence.
+    """
+    target = model.target_vocabulary.units
+    source = model.source_vocabulary.units
+    alignment = found.alignment
+    if alignment is not None:
+        places = target.places(found.words), source.places(sentence)
+        alignment = join_alignment(alignment, *places)
+    joined = replace(found, words=target.join(found.words), alignment=alignment)
+    return joined, source.join(sentence)
+
+
+def windows_on(
+    model: Translator, pairs: Sequence[Pair], size: int = 64
+) -> list[tuple[Tensor, Tensor]]:
+    """Where a local model puts its windows while it reads the references.
+
+    Args:
+        model: with local attention, by Luong's decoder.
+        pairs: of source and reference.
+        size: of a batch.
+
+    Returns:
+        Of each pair the centres ``p_t``, (T,), and the weights, (T, S).
+
+    Raises:
+        ValueError: the model's window is global, so it has no centre.
+    """
+    attention = getattr(model.decoder, "attention", None)
+    window = getattr(attention, "window", None)
+    if not isinstance(window, Local):
+        raise ValueError("only local windows have a centre: make a model with local-m or local-p")
+    asked: list[tuple] = []
+    hook = attention.register_forward_pre_hook(lambda _, given: asked.append(given))
+    found = []
+    try:
+        for chosen, batch in forced_batches(model, pairs, size):
+            asked.clear()
+            with evaluating(model):
+                _, align = model(batch)  # (B, T, S)
+                p = torch.cat([window.centre(*given) for given in asked], dim=1)  # (B, T)
+            for row, pair in enumerate(chosen):
+                T = len(pair.target)
+                S = len(pair.source)
+                found.append((p[row, :T].cpu(), align[row, :T, :S].cpu()))
+    finally:
+        hook.remove()
+    return found
+
+
+def words_and_links(model: Translator, pairs: Sequence[Pair]) -> Tensor:
+    """Target words, counted by whether the best guess and the strongest link are right.
+
+    The model reads the reference. A guess is the word that it would write next; a link goes to the
+    source word with the largest weight, and is right if it is a possible one.
+
+    Returns:
+        Counts (2, 2), rows by the guess, columns by the link, wrong before right.
+    """
+    table = torch.zeros(2, 2, dtype=torch.long)
+    for chosen, batch in forced_batches(model, pairs):
+        with evaluating(model):
+            features, align = model(batch)  # (B, T, ...), (B, T, S)
+            guess = model.decoder.readout(features).argmax(-1)
+        right = (guess == batch.target_out).tolist()
+        looked = align.argmax(-1).tolist()
+        for row, pair in enumerate(chosen):
+            for t in range(len(pair.target)):
+                linked = (looked[row][t], t) in pair.possible
+                table[int(right[row][t]), int(linked)] += 1
+    return table

@@ -1,5 +1,0 @@
-"""What the chapters share: recorded runs, the truth rule, claims, plots."""
-
-from attnmt_book.weights import pretrained
-
-__all__ = ["pretrained"]

@@ -1,0 +1,74 @@
+"""coverage.py: what a translation says twice and what it leaves out."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from attnmt import Pair, Vocabulary, grammar_corpus
+from attnmt.book.coverage import content_words, coverage, grams_again, partners_of
+
+LINKS = frozenset({(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)})
+PAIR = Pair(
+    source=("der", "Hund", "sucht", "den", "Hund"),
+    target=("the", "dog", "seeks", "the", "dog"),
+    source_text="Der Hund sucht den Hund",
+    target_text="The dog seeks the dog",
+    sure=LINKS,
+    possible=LINKS,
+    classes=("article", "noun", "verb", "article", "noun"),
+)
+CONTENT = {"dog", "seeks", "cat"}
+
+
+@pytest.mark.parametrize(
+    ("written", "skipped", "repeated"),
+    [
+        ("the dog seeks the dog", [], {}),
+        ("dog the dog the seeks", [], {}),  # places do not count
+        ("the dog seeks", [4], {}),  # the second dog is missing
+        ("the dog dog dog the", [2], {"dog": 1}),
+        ("", [1, 2, 4], {}),
+        ("the cat seeks the dog", [4], {}),  # a word that is invented once is no repetition
+        ("the cat cat cat seeks", [1, 4], {"cat": 2}),
+        ("the the the dog seeks the dog", [], {}),  # no content word
+    ],
+)
+def test_what_is_skipped_and_repeated(written, skipped, repeated):
+    found = coverage(PAIR, written.split(), CONTENT)
+    assert (found.skipped, found.repeated) == (skipped, Counter(repeated))
+    assert found.both == bool(skipped and repeated)
+    assert found.source == 3
+    assert found.target == sum(word in CONTENT for word in written.split())
+
+
+def test_a_word_with_two_partners_is_skipped_when_both_are_missing():
+    two = replace(PAIR, sure=LINKS | {(2, 1)})
+    assert partners_of(two, 2, CONTENT) == {1, 2}
+    assert 2 not in coverage(two, ["dog", "dog"], CONTENT).skipped
+    assert 2 in coverage(two, ["the"], CONTENT).skipped
+
+
+def test_content_words_are_those_that_mostly_are_and_that_are_known():
+    vocabulary = Vocabulary(["dog", "the", "seeks"], "en")
+    assert content_words([PAIR], vocabulary) == {"dog", "seeks"}
+    other = replace(PAIR, classes=("noun", "article", "verb", "noun", "article"))
+    assert content_words([PAIR, PAIR, other], vocabulary) == {"dog", "seeks"}
+
+
+def test_references_skip_and_repeat_nothing():
+    corpus = grammar_corpus(train=1_000, test=200)
+    content = content_words(corpus.test, corpus.target_vocabulary)
+    assert 200 < len(content) < 1_100
+    for pair in corpus.test:
+        found = coverage(pair, pair.target, content)
+        assert not found.skipped
+        assert not found.repeated
+        assert coverage(pair, [], content).source == len(coverage(pair, [], content).skipped)
+
+
+def test_grams_that_were_there_before():
+    assert grams_again(list("abcabc")) == (1, 4)
+    assert grams_again(list("abcabc"), n=2) == (2, 5)
+    assert grams_again(list("aaaa"), n=1) == (3, 4)
+    assert grams_again(["a", "b"]) == (0, 0)

@@ -1,0 +1,92 @@
+"""demonstration.py: what a chapter measures of a model that it trains."""
+
+from dataclasses import replace
+
+from attnmt import Recipe, bleu, fit, greedy, rnnsearch
+from attnmt.book import demonstration
+from attnmt.book.demonstration import (
+    MEANINGS,
+    beside,
+    say_run,
+    say_training,
+    train_or_load,
+    translate_test,
+)
+from attnmt.evidence.runs import book, load_run, undertrained, undertrained_plan
+from attnmt.metrics import texts
+
+RECIPE = Recipe(epochs=1, batch_size=64)
+
+
+def with_long(corpus):
+    return replace(corpus, long=corpus.valid)
+
+
+def test_only_some_test_pairs_are_translated_and_all_long_ones(sharp, corpus):
+    found = translate_test(sharp, with_long(corpus), most=10)
+    assert found.pairs == [*corpus.test[:10], *corpus.valid]
+    expected = texts(sharp, greedy(sharp, [pair.source for pair in corpus.test[:10]]))
+    assert found.sentences[:10] == expected
+    references = [pair.target_text for pair in corpus.test[:10]]
+    assert found.test == bleu(expected, references, lowercase=True)
+    assert found.long.sentences == len(corpus.valid)
+    assert len(found.translations) == len(found.sentences) == len(found.pairs)
+    assert sum(bucket.bleu.sentences for bucket in found.by_length) == len(found.pairs)
+
+
+def test_without_captions_a_recorded_run_is_loaded():
+    model, run = train_or_load("rnnsearch-multi30k-0", None, rnnsearch, recipe=RECIPE)
+    assert model is None
+    assert run.name == "rnnsearch-multi30k-0"
+
+
+def test_with_captions_a_model_is_trained_and_measured(corpus, monkeypatch, capsys):
+    plan = {"corpora": {"multi30k": {"samples": ["w1 w2"]}}}
+    monkeypatch.setattr(demonstration, "undertrained_plan", lambda: plan)
+    model, run = train_or_load(
+        "tiny-multi30k-0", corpus, lambda text: rnnsearch(text, hidden=8), recipe=RECIPE
+    )
+    assert run.model == model.config
+    assert [sample.source for sample in run.samples] == [["w1", "w2"]]
+    capsys.readouterr()
+    say_run(run)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("300 training pairs, ")
+    assert lines[1].startswith(f"test BLEU {run.bleu.score:.1f}, 95% interval ")
+    assert lines[2] == run.bleu.signature
+
+
+def test_what_is_said_of_a_training(corpus, capsys):
+    model = rnnsearch(corpus, hidden=8)
+    history = fit(model, corpus, RECIPE, progress=False)
+    capsys.readouterr()
+    say_training(model, history)
+    said = capsys.readouterr().out
+    assert said.startswith(f"{sum(w.numel() for w in model.parameters()):,} parameters, ")
+    assert said.endswith(f" CPU-seconds of training on {history.device}\n")
+
+
+def test_a_demonstration_beside_a_model_trained_to_the_end():
+    run = undertrained("luong-dot-multi30k-0")
+    end = load_run("luong-dot-multi30k-0")
+    lines = beside(run, [end], places=[3, 7]).data.splitlines()
+    assert lines[0] == (
+        "| German, *and what it means* | 10,000 pairs, 4 times | 29,000 pairs, 9 times |"
+    )
+    (_, _, dog, maps, score) = lines
+    assert dog.startswith(f"| {' '.join(end.samples[3].source)}<br>*{MEANINGS[3]}* |")
+    wrote = " ".join(end.samples[7].words)
+    assert maps.endswith(f"| {wrote.replace('<', chr(92) + '<')} |")
+    assert "<unk>" not in maps.replace(r"\<", "")
+    assert score == f"| **BLEU** | – | {end.bleu.score:.1f} (1 seed) |"  # parted in another way
+    for epochs, often in ((1, "once"), (2, "twice"), (3, "3 times")):
+        short = replace(run, history=replace(run.history, epochs=run.history.epochs[:epochs]))
+        assert f"| 10,000 pairs, {often} |" in beside(short, [end]).data
+    alike = replace(run, parts={"test": replace(run.bleu, signature=end.bleu.signature)})
+    assert f"| **BLEU** | {run.bleu.score:.1f} |" in beside(alike, [end]).data
+
+
+def test_each_sample_caption_has_its_meaning():
+    samples = book()["corpora"]["multi30k"]["samples"]
+    assert samples == undertrained_plan()["corpora"]["multi30k"]["samples"]
+    assert len(samples) == len(MEANINGS)

@@ -1,0 +1,81 @@
+"""glosses.py: German for readers who know none."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attnmt import Pair
+from attnmt.book.notebook import gloss, gloss_pair
+
+DOG = ("Der Hund schläft .", "the dog sleeps", "The dog sleeps.")
+
+
+def pairs(shown) -> list[tuple[str, str]]:
+    """Words and glosses as a page has them; a screen reader reads them in this order."""
+    page = BeautifulSoup(shown._repr_html_(), "html.parser")
+    return [(found.contents[0], found.rt.text) for found in page.find_all("ruby")]
+
+
+def test_each_word_stands_above_its_gloss():
+    shown = gloss(*DOG)
+    assert pairs(shown) == [("Der", "the"), ("Hund", "dog"), ("schläft", "sleeps")]
+    page = BeautifulSoup(shown._repr_html_(), "html.parser")
+    german, english = page.find_all("p")
+    assert german["lang"] == "de" and german.rt["lang"] == "en"
+    assert german.text.endswith(" .")
+    assert english.text == "The dog sleeps."
+
+
+def test_as_text_the_columns_agree():
+    first, second, third = repr(gloss(*DOG)).splitlines()
+    assert [first.index(word) for word in DOG[0].split()] == [0, 4, 9, 17]
+    assert [second.index(word) for word in DOG[1].split()] == [0, 4, 9]
+    assert third == "The dog sleeps."
+
+
+def test_a_long_sentence_breaks_between_words():
+    lines = repr(gloss("Donaudampfschiff " * 12, "steamboat " * 12)).splitlines()
+    assert max(map(len, lines)) <= 84
+    assert " ".join(lines[::2]).split() == ["Donaudampfschiff"] * 12
+    assert " ".join(lines[1::2]).split() == ["steamboat"] * 12
+
+
+def test_a_sign_of_html_is_a_sign():
+    assert "a&lt;b" in gloss("a<b", "c&d", "<i>")._repr_html_()
+    assert pairs(gloss("a<b", "c&d", "<i>")) == [("a<b", "c&d")]
+
+
+def test_words_of_the_corpus_need_no_help():
+    assert pairs(gloss("der Hund ."))[1] == ("Hund", "dog")
+    with pytest.raises(ValueError, match="say what Xylophon means"):
+        gloss("der Xylophon schläft .")
+
+
+def test_numbers_of_words_and_glosses_agree():
+    with pytest.raises(ValueError, match="3 words and 2 glosses"):
+        gloss("Der Hund schläft .", "the dog .")
+    with pytest.raises(ValueError, match="a German sentence"):
+        gloss(" ")
+
+
+def test_a_pair_is_glossed_by_its_links():
+    pair = Pair(
+        source=("gestern", "musste", "er", "gehen", "."),
+        target=("he", "had", "to", "go", "yesterday", "."),
+        source_text="",
+        target_text="He had to go yesterday.",
+        sure=frozenset({(0, 4), (1, 1), (1, 2), (2, 0), (4, 5)}),
+        possible=frozenset({(0, 4), (1, 1), (1, 2), (2, 0), (3, 3), (1, 3), (4, 5)}),
+    )
+    shown = gloss_pair(pair)
+    assert [below for _, below in pairs(shown)] == ["yesterday", "had to", "he", "go"]
+    assert shown.english == "He had to go yesterday."
+    with pytest.raises(ValueError, match="no links"):
+        gloss_pair(Pair(("a",), ("b",), source_text="a", target_text="b"))
+
+
+def test_a_word_that_english_only_marks_by_s_has_its_own_meaning():
+    """die Brüder von Korek, Korek's brothers: both small words are linked to 's."""
+    source = ("die", "Brüder", "von", "Korek")
+    links = frozenset({(0, 1), (1, 2), (2, 1), (3, 0)})
+    pair = Pair(source, ("Korek", "'s", "brothers"), "", "Korek's brothers", links, links)
+    assert gloss_pair(pair).words == ["the", "brothers", "of", "Korek"]

@@ -1,0 +1,96 @@
+"""search_tree.py: a search in plain lists is the package's, and its picture shows it."""
+
+import math
+
+import matplotlib as mpl
+import pytest
+
+mpl.use("agg")
+import matplotlib.pyplot as plt
+
+from attnmt import beam_search, greedy
+from attnmt.book import toy_language
+from attnmt.book.figures.search_tree import ALONE, BEST, BOTH, DROPPED, draw, ended, reader, search
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("beam", [1, 2, 3, 10])
+def test_the_search_in_lists_is_the_packages(sharp, corpus, beam):
+    for pair in corpus.test[:5]:
+        next_words = reader(sharp, pair.source, most=beam)
+        limit = 2 * len(pair.source) + 10
+        words, score = search(next_words, beam, limit)[-1][0]
+        (found,) = beam_search(sharp, [pair.source], beam=beam)
+        assert [word for word in words if word != "</s>"] == found.words
+        assert score == pytest.approx(found.score, abs=1e-6)
+
+
+def test_a_beam_of_one_is_greedy_search(sharp, corpus):
+    pair = corpus.test[0]
+    steps = search(reader(sharp, pair.source), 1, 2 * len(pair.source) + 10)
+    (found,) = greedy(sharp, [pair.source])
+    assert [word for word in steps[-1][0][0] if word != "</s>"] == found.words
+    assert [len(kept) for kept in steps] == [1] * len(steps)
+
+
+def test_a_reader_answers_in_any_order(sharp, corpus):
+    """Also about a beginning whose own beginning it was never asked about."""
+    source = corpus.test[0].source
+    one, other = reader(sharp, source), reader(sharp, source)
+    first = next(iter(one(())))
+    second = next(iter(one((first,))))
+    assert other((first, second)) == one((first, second))
+    assert list(one(()).values()) == sorted(one(()).values(), reverse=True)
+    assert not {"<pad>", "<s>"} & set(one(()))
+
+
+def test_the_search_stops_at_its_limit():
+    assert len(search(lambda _: {"a": -0.1}, beam=2, limit=7)) == 7
+
+
+def test_a_finished_hypothesis_stays_and_competes():
+    steps = search(toy_language.next_words, beam=2)
+    ends = [words for words, _ in steps[1] if ended(words)]
+    assert ends == [("a", "</s>")]
+    assert [words for words, _ in steps[-1]] == [("b", "a", "b", "</s>"), ("a", "</s>")]
+
+
+def test_the_tree_shows_every_hypothesis_that_was_kept():
+    ax = draw(toy_language.next_words, beam=2)
+    shown = {text.get_text(): text.get_color() for text in ax.texts}
+    expected = {
+        "<s>  1.00": BOTH,
+        "a  0.50": ALONE,
+        "</s>  0.23": ALONE,
+        "b  0.40": BEST,
+        "a  0.38": BEST,
+        "b  0.30": BEST,
+        "</s>  0.27": BEST,
+    }
+    assert {name: color for name, color in shown.items() if name in expected} == expected
+    assert len(ax.texts) == len(expected)
+    assert len(ax.lines) == len(expected) - 1  # from each word to the one before it
+
+
+def test_what_fell_out_of_the_beam_is_grey():
+    ax = draw(toy_language.next_words, beam=3)
+    kept = {words for step in search(toy_language.next_words, 3) for words, _ in step}
+    grey = [text for text in ax.texts if text.get_color() == DROPPED]
+    assert len(ax.texts) == len(kept) + 1
+    assert len(grey) == len(kept) - 4 - 2  # the best sentence has four words, greedy's two
+
+
+def test_probabilities_are_those_of_the_whole_hypothesis():
+    ax = draw(lambda words: {"</s>" if len(words) == 2 else "w": math.log(0.6)}, beam=1)
+    shown = [text.get_text() for text in ax.texts]
+    assert sorted(shown) == ["</s>  0.22", "<s>  1.00", "w  0.36", "w  0.60"]
+
+
+def test_a_beam_below_one_is_refused():
+    with pytest.raises(ValueError, match="beam"):
+        search(toy_language.next_words, 0)

@@ -1,0 +1,164 @@
+"""sentences.py: what a page offers comes out of the grammar, and is there for every word."""
+
+import importlib.util
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from attnmt import grammar_corpus
+from attnmt.book.live import sentences
+from attnmt.book.live.sentences import CHAINS, GROWTH, RANDOM, offers
+from attnmt.grammar import fresh_names, names, select, written
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    return grammar_corpus(train=8_000, valid=0, test=0, long=0, names=0).source_vocabulary
+
+
+@pytest.fixture(scope="module")
+def offered(vocabulary):
+    return offers(vocabulary)
+
+
+@pytest.fixture(scope="module")
+def every_sentence(offered):
+    return [*(sentence for chain in offered["chains"] for sentence in chain), *offered["random"]]
+
+
+def validator():
+    """The checker of the grammar's tests, which knows nothing of the generator."""
+    path = ROOT / "tests" / "attnmt" / "grammar" / "grammar_validator.py"
+    spec = importlib.util.spec_from_file_location("grammar_validator_of_sentences", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_sentence_grows_out_of_the_one_before(offered):
+    assert len(offered["chains"]) == CHAINS
+    for chain in offered["chains"]:
+        for shorter, longer in pairwise(chain):
+            for side in ("german", "english"):
+                kept = len(shorter[side]) - 1  # all but the full stop
+                assert longer[side][:kept] == shorter[side][:kept]
+        for sentence, (least, most) in zip(chain, GROWTH, strict=True):
+            assert least <= len(sentence["german"]) <= most
+
+
+def test_chains_begin_in_different_ways(offered):
+    beginnings = {written(chain[0]["german"]) for chain in offered["chains"]}
+    assert len(beginnings) == CHAINS
+
+
+def test_random_sentences_are_of_all_lengths_and_none_twice(offered):
+    lengths = [len(sentence["german"]) for sentence in offered["random"]]
+    assert {length: lengths.count(length) for length in RANDOM} == RANDOM
+    assert len({sentence["german"] for sentence in offered["random"]}) == sum(RANDOM.values())
+
+
+def test_every_sentence_is_german_and_english(every_sentence):
+    eyes = validator()
+    for sentence in every_sentence:
+        assert not eyes.german_faults(sentence["german"]), written(sentence["german"])
+        assert not eyes.english_faults(sentence["english"]), written(sentence["english"])
+
+
+def test_the_models_know_every_word_of_what_is_offered(every_sentence, vocabulary):
+    for sentence in every_sentence:
+        assert all(word in vocabulary for word in sentence["german"])
+
+
+def test_growing_sentences_have_no_made_up_names(offered):
+    made_up = {german for kind in ("person", "town") for _, german in names(kind).known}
+    made_up -= {row.german for row in select("names", kind="person town")}
+    assert made_up | fresh_names()
+    for chain in offered["chains"]:
+        assert made_up.isdisjoint(chain[-1]["german"])
+
+
+# ---------------------------------------------------------------------------------- glosses
+
+
+def test_every_word_of_the_vocabulary_has_a_gloss(offered, vocabulary):
+    words = [word for word in vocabulary.words[4:] if any(letter.isalpha() for letter in word)]
+    assert list(offered["glosses"]) == words
+    assert sorted(offered["complete"]) == sorted(words)
+    assert all(0 < len(gloss) <= 40 for gloss in offered["glosses"].values())
+
+
+def test_common_words_are_offered_first_and_names_last(offered):
+    first = len(offered["complete"]) - offered["names"]
+    assert {"Hund", "die", "gekauft"} <= set(offered["complete"][:first])
+    assert {"Anna", "München"} <= set(offered["complete"][first:])
+    common = [word for word in offered["glosses"] if word in offered["complete"][:first]]
+    assert offered["complete"][:first] == common  # the most frequent first
+
+
+@pytest.mark.parametrize(
+    ("german", "gloss"),
+    [
+        ("Hund", "dog"),
+        ("Männern", "men"),  # inflected: dative plural
+        ("Hausschlüssel", "house key / house keys"),  # one word for two, and one form for two
+        ("alten", "old"),
+        ("gekauft", "bought"),
+        ("abgeholt", "picked up"),
+        ("aufzustehen", "to get up"),
+        ("musste", "had to"),  # a modal with its helper
+        ("durfte", "was allowed to"),
+        ("sie", "they / she"),
+        ("im", "in the / in"),
+        ("zum", "to the"),
+        ("nicht", "not"),
+        ("weil", "because"),
+        ("um", "in order"),  # whose links are possible ones only
+        ("Frau", "woman / Mrs."),  # a noun before a title
+        ("auf", "for / on / at"),  # without the verbs of auf: aufstehen
+        ("mit", "with / along"),  # brachte ... mit: brought along
+        ("von", "of / 's"),
+        ("vor", "ago / in front of"),
+        ("ein", "a"),
+        ("München", "Munich"),
+        ("Anna", "Anna"),
+    ],
+)
+def test_a_gloss_is_what_the_lexicon_says(german, gloss, offered):
+    assert offered["glosses"][german] == gloss
+
+
+def test_every_noun_is_glossed_by_its_row_of_the_lexicon(offered):
+    seen = 0
+    for row in select("nouns"):
+        for german, english in ((row.german, row.english), (row.plural, row.english_plural)):
+            if german in offered["glosses"]:
+                seen += 1
+                assert english in offered["glosses"][german].split(" / ")
+    assert seen > 80
+
+
+def test_a_word_that_the_grammar_lacks_is_refused(vocabulary, monkeypatch):
+    monkeypatch.setattr(
+        sentences, "glosses", lambda words: dict.fromkeys(words, "") | {"der": "the"}
+    )
+    with pytest.raises(ValueError, match=r"the grammar has no translation of .*Frau"):
+        offers(vocabulary)
+
+
+# --------------------------------------------------------------------------------- the file
+
+
+def test_the_pages_file_is_what_the_command_writes(tmp_path):
+    sentences.write(tmp_path / "sentences.json")
+    assert (ROOT / sentences.PAGE).read_bytes() == (tmp_path / "sentences.json").read_bytes()
+
+
+def test_the_pages_file_is_small_and_has_everything():
+    content = (ROOT / sentences.PAGE).read_bytes()
+    assert len(content) < 150_000
+    keys = {"chains", "random", "glosses", "complete", "names"}
+    assert json.loads(content).keys() == keys

@@ -1,0 +1,61 @@
+"""toy_language.py: the table is a language, and the package's searches agree with all of it."""
+
+import math
+
+import pytest
+import torch
+
+from attnmt import Ensemble, beam_search, greedy
+from attnmt.batches import pad
+from attnmt.book.toy_language import TABLE, TableModel, next_words
+from attnmt.vocab import BOS, EOS
+
+
+def everything(words=(), score=0.0):
+    """Each finished sentence with log p: brute force."""
+    if words[-1:] == ("</s>",):
+        return [(words[:-1], score)]
+    more = next_words(words).items()
+    return [one for word, p in more for one in everything((*words, word), score + p)]
+
+
+def test_each_row_is_a_distribution_and_so_is_the_language():
+    for row in TABLE.values():
+        assert sum(row.values()) == pytest.approx(1)
+    assert sum(math.exp(score) for _, score in everything()) == pytest.approx(1)
+
+
+def test_a_beam_as_wide_as_the_language_finds_all_of_it_in_order():
+    expected = sorted(everything(), key=lambda one: one[1], reverse=True)
+    (found,) = beam_search(TableModel(), [["x"]], beam=20, n_best=20)
+    assert [tuple(one.words) for one in found] == [words for words, _ in expected]
+    assert [one.score for one in found] == pytest.approx([s for _, s in expected], abs=1e-6)
+
+
+def test_greedy_search_misses_the_best_sentence():
+    (found,) = greedy(TableModel(), [["x"]])
+    best = max(everything(), key=lambda one: one[1])
+    assert found.words == ["a"]
+    assert best == (("b", "a", "b"), pytest.approx(found.score + math.log(0.2736 / 0.225)))
+
+
+def test_rows_are_kept_apart_and_selected():
+    model = TableModel()
+    memory, state = model.start(pad([[4], [4]]))
+    words = model.target_vocabulary.words
+    _, _, state = model.step(torch.tensor([BOS, BOS]), state, memory)
+    y = torch.tensor([words.index("a"), words.index("b")])
+    log_p, align, after = model.step(y, state, memory)
+    assert align is None
+    assert log_p[:, EOS].exp().tolist() == pytest.approx([0.45, 0.05])
+    swapped = after.select(torch.tensor([1, 0]))
+    log_p, _, _ = model.step(torch.tensor([words.index("a")] * 2), swapped, memory)
+    assert log_p[:, words.index("b")].exp().tolist() == pytest.approx([0.8, 0])
+
+
+def test_tables_make_an_ensemble():
+    other = {**TABLE, "": {"a": 0.2, "b": 0.45, "</s>": 0.35}}
+    both = Ensemble([TableModel(), TableModel(other)])
+    memory, state = both.start(pad([[4]]))
+    log_p, _, _ = both.step(torch.tensor([BOS]), state, memory)
+    assert log_p[0, EOS:].exp().tolist() == pytest.approx([0.225, 0.35, 0.425])

@@ -1,0 +1,355 @@
+"""The truth rule: its numbers beside other ways to them, and what it refuses.
+
+``tests/studies/test_truth_rule.py`` simulates how often its intervals cover the truth.
+"""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
+from scipy import stats
+
+from attnmt.evidence.comparison import (
+    AER,
+    BLEU_SCORE,
+    LENGTH,
+    NATS,
+    PERPLEXITY,
+    Comparison,
+    Metric,
+    Term,
+    by_bounds,
+    by_scores,
+    by_sentences,
+    compare,
+    constant,
+    decide,
+    seed_by_seed,
+    share,
+)
+from attnmt.metrics import bleu_statistics
+
+MEAN = Metric("mean", 2, 1, lambda sums: sums[..., 0] / sums[..., 1])
+WORDS = ["the", "a", "child", "dog", "sees", "finds", "old", "small", "house", "tree", "and"]
+few = settings(max_examples=25)
+scores = st.lists(st.floats(0, 100), min_size=2, max_size=8).filter(lambda v: np.std(v) > 1e-3)
+
+
+def rows(values: np.ndarray) -> np.ndarray:
+    """Sentences with these scores, for the metric MEAN."""
+    return np.column_stack([values, np.ones(len(values))])
+
+
+def some_text(rng: np.random.Generator, sentences: int = 60) -> tuple[list[str], list[str]]:
+    """Sentences, and the same with a third of the words exchanged."""
+    references = [" ".join(rng.choice(WORDS, size=rng.integers(4, 20))) for _ in range(sentences)]
+    hypotheses = [
+        " ".join(word if rng.random() < 0.67 else rng.choice(WORDS) for word in line.split())
+        for line in references
+    ]
+    return hypotheses, references
+
+
+# -------------------------------------------------------------------------------------- metrics
+
+
+def test_bleu_of_the_sums_is_sacrebleus_corpus_score():
+    hypotheses, references = some_text(np.random.default_rng(0))
+    statistics = bleu_statistics(hypotheses, references)
+    for chosen in (slice(None), slice(0, 7), [3, 3, 8, 20, 20, 20]):
+        ours = BLEU_SCORE.score(statistics[chosen].sum(0))
+        said = np.array(hypotheses)[chosen].tolist()
+        theirs = BLEU().corpus_score(said, [np.array(references)[chosen].tolist()])
+        assert ours == pytest.approx(theirs.score, abs=1e-9)
+
+
+def test_without_any_right_four_gram_bleu_is_smoothed_as_sacrebleu_does_it():
+    said, reference = ["the child sees a tree"], ["the child finds a tree"]
+    ours = BLEU_SCORE.score(bleu_statistics(said, reference).sum(0))
+    assert 0 < ours == pytest.approx(BLEU().corpus_score(said, [reference]).score)
+
+
+def test_the_other_metrics_by_hand():
+    assert AER.score(np.array([3, 4, 5, 4])) == pytest.approx(1 - 7 / 9)
+    assert PERPLEXITY.score(np.array([6.0, 3])) == pytest.approx(math.exp(2))
+    assert NATS.score(np.array([6.0, 3])) == pytest.approx(2)
+    assert LENGTH.score(np.array([9, 10, 1, 1, 1, 1, 9, 8, 7, 6])) == pytest.approx(0.9)
+
+
+def test_a_share_is_the_second_part_by_the_first():
+    short, long = rows(np.full(4, 80.0)), rows(np.full(9, 20.0))
+    assert by_sentences([(short, long)] * 2, share(MEAN)).scores == pytest.approx([0.25, 0.25])
+
+
+# ------------------------------------------------------------------------------------ intervals
+
+
+@few
+@given(scores, scores)
+def test_without_sentences_it_is_welchs_t_test(first, second):
+    ours = compare(by_scores(first), by_scores(second))
+    theirs = stats.ttest_ind(first, second, equal_var=False)
+    assert ours.interval() == pytest.approx(tuple(theirs.confidence_interval(0.95)))
+    assert ours.p_value == pytest.approx(theirs.pvalue, abs=1e-6)
+
+
+@few
+@given(scores)
+def test_two_treatments_without_sentences_are_the_paired_t_test(first):
+    rng = np.random.default_rng(0)
+    second = np.array(first) + rng.normal(size=len(first))
+    ours = compare(seed_by_seed(by_scores(first), by_scores(second)), constant(0))
+    theirs = stats.ttest_rel(first, second)
+    assert ours.interval() == pytest.approx(tuple(theirs.confidence_interval(0.95)), rel=1e-5)
+
+
+def test_sentences_that_are_all_alike_add_nothing():
+    systems = [
+        by_sentences([rows(np.full(50, x)) for x in some], MEAN) for some in ([1, 3, 2], [4, 7])
+    ]
+    theirs = stats.ttest_ind([1, 3, 2], [4, 7], equal_var=False)
+    ours = compare(*systems)
+    assert ours.sentences.variance == pytest.approx(0, abs=1e-20)
+    assert ours.interval() == pytest.approx(tuple(theirs.confidence_interval(0.95)))
+
+
+def test_the_terms_beside_a_plain_loop():
+    """Every draw, seed and system in a loop, and the formula of the module's docstring."""
+    rng = np.random.default_rng(3)
+    data = [rng.normal(size=(3, 40)) + rng.normal(size=40), 1 + rng.normal(size=(4, 40))]
+    resamples = 150
+    systems = [by_sentences([rows(s) for s in some], MEAN, resamples) for some in data]
+    chosen = np.random.default_rng([12345, 0]).integers(40, size=(resamples, 40))
+    of_seeds = sum(some.mean(1).var(ddof=1) / len(some) for some in data)
+    differences, together = [], []
+    for draw in chosen:
+        off = [[row[draw].mean() - row.mean() for row in some] for some in data]
+        differences.append(np.mean(off[0]) - np.mean(off[1]))
+        together.append(sum(np.var(one, ddof=1) / len(one) for one in off))
+    of_sentences = np.var(differences, ddof=1) - np.mean(together)
+    assert of_sentences > 0
+    ours = compare(*systems)
+    assert ours.seeds.variance == pytest.approx(of_seeds)
+    assert ours.sentences == Term(pytest.approx(of_sentences), 39)
+    squared = [stats.t.ppf(0.975, f) ** 2 for f in (ours.seeds.degrees, 39)]
+    half = math.sqrt(squared[0] * of_seeds + squared[1] * of_sentences)
+    assert ours.interval() == pytest.approx((ours.difference - half, ours.difference + half))
+
+
+def test_pairing_takes_away_what_the_sentences_do_to_both():
+    """Hard sentences are hard for both systems: that tells nothing of their difference."""
+    rng = np.random.default_rng(1)
+    hard = 5 * rng.normal(size=300)
+    first, second = (
+        by_sentences([rows(hard + m + rng.normal(size=300)) for _ in range(3)], MEAN)
+        for m in (0, 1)
+    )
+    paired = compare(first, second)
+    loose = [by_scores(s.scores, float(s.own.std(ddof=1))) for s in (first, second)]
+    unpaired = compare(*loose)
+    assert paired.covers == "seeds and sentences"
+    assert unpaired.covers == "seeds and sentences, unpaired"
+    assert paired.sentences.variance < 0.05 * unpaired.sentences.variance
+
+
+def test_a_system_beside_itself_differs_by_nothing_and_beside_a_number_by_itself():
+    rng = np.random.default_rng(2)
+    system = by_sentences([rows(rng.normal(size=50)) for _ in range(3)], MEAN)
+    same = compare(system, system)
+    assert same.difference == 0
+    assert same.sentences.variance == 0
+    beside = compare(system, constant(0.5))
+    assert beside.difference == pytest.approx(system.mean - 0.5)
+    assert beside.seeds.degrees == pytest.approx(2)
+
+
+def test_scores_with_bounds_take_the_widest_that_these_allow():
+    system = by_bounds([20.0, 21.0], [19.0, 20.0], [21.0, 22.0])
+    error = 1 / stats.norm.ppf(0.975)
+    assert system.standard_error == pytest.approx(error)
+    ours = compare(system, by_scores([10.0, 11.0], 0.3))
+    assert ours.sentences.variance == pytest.approx(error**2 + 0.09)
+    assert compare(system, by_scores([10.0, 11.0])).covers == "seeds only"
+
+
+@few
+@given(st.floats(0.01, 5), st.floats(0.01, 5), st.floats(0.1, 3), st.integers(1, 20))
+def test_at_the_level_of_its_p_value_the_interval_just_reaches_zero(seeds, sentences, errors, m):
+    apart = errors * math.sqrt(seeds + sentences)
+    one = Comparison(apart, Term(seeds, m), Term(sentences, 99), "")
+    assert one.interval(1 - one.p_value)[0] == pytest.approx(0, abs=1e-6 * apart)
+
+
+def test_it_is_the_same_on_every_call_and_in_time():
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(5, 40, size=5_000)
+    totals = [np.maximum(lengths - n, 0) for n in range(4)]
+    counts = [
+        np.column_stack([lengths, lengths, *(rng.binomial(t, 0.8) for t in totals), *totals])
+        for _ in range(16)
+    ]
+    began = time.process_time()
+    compare(by_sentences(counts[:8]), by_sentences(counts[8:]))
+    assert time.process_time() - began < 2
+    quick = [by_sentences(counts[:2], resamples=20).resampled for _ in range(2)]
+    assert (quick[0] == quick[1]).all()
+
+
+# ------------------------------------------------------------------------------------- verdicts
+
+
+def narrow(difference: float, half: float, **more) -> Comparison:
+    """A comparison with an interval of half this width at 95%."""
+    return Comparison(difference, Term((half / stats.norm.ppf(0.975)) ** 2), Term(0.0), "", **more)
+
+
+@pytest.mark.parametrize(
+    ("difference", "half", "expected", "margin", "verdict"),
+    [
+        (2.0, 1.0, "above", 1.0, "agrees"),
+        (2.0, 1.0, "below", 1.0, "opposite"),
+        (-2.0, 1.0, "above", 1.0, "opposite"),
+        (-2.0, 1.0, "below", 1.0, "agrees"),
+        (0.5, 1.0, "above", 1.0, "undecided"),  # from -0.5 to 1.5
+        (0.2, 0.5, "above", 1.0, "no difference"),
+        (0.2, 0.5, "above", None, "undecided"),  # nobody agreed on a margin
+        (0.5, 0.2, "above", 1.0, "agrees"),  # small, but above 0
+        (0.5, 0.2, "below", 1.0, "opposite"),
+        (-0.5, 0.2, "not below", 1.0, "agrees"),
+        (3.0, 0.2, "not below", 1.0, "agrees"),
+        (-0.9, 0.2, "not below", 1.0, "undecided"),
+        (-2.0, 0.2, "not below", 1.0, "opposite"),
+    ],
+)
+def test_verdicts(difference, half, expected, margin, verdict):
+    (found,) = decide([narrow(difference, half, expected=expected, margin=margin)])
+    assert found.verdict == verdict
+    assert found.level == 0.95
+    assert (found.low, found.high) == pytest.approx((difference - half, difference + half))
+
+
+def holm_by_hand(p_values: list[float], alpha: float = 0.05) -> list[bool]:
+    """Holm 1979: from the smallest, stop at the first that is not below alpha / (those left)."""
+    rejected = [False] * len(p_values)
+    left = dict(enumerate(p_values))
+    while left:
+        smallest = min(left, key=left.get)
+        if left[smallest] >= alpha / len(left):
+            break
+        rejected[smallest] = True
+        del left[smallest]
+    return rejected
+
+
+@few
+@given(st.lists(st.floats(-4.5, 4.5), min_size=1, max_size=12))
+def test_within_a_table_the_intervals_decide_as_holm_does(apart):
+    table = [Comparison(z, Term(1.0, 30), Term(0.0), "") for z in apart]
+    p_values = [float(2 * stats.t.sf(abs(z), 30)) for z in apart]
+    found = decide(table)
+    assert [one.verdict != "undecided" for one in found] == holm_by_hand(p_values)
+    for one in found:
+        assert (one.low > 0 or one.high < 0) == (one.verdict != "undecided")
+        assert 0.95 <= one.level <= 1 - 0.05 / len(table)
+
+
+def test_after_the_first_that_is_not_sure_none_is():
+    """Of p = 0.03 and 0.04 neither is found: 0.03 is not below 0.025, and there it stops."""
+    table = [narrow(stats.norm.isf(p / 2), stats.norm.isf(0.025)) for p in (0.04, 0.03)]
+    assert [one.p_value for one in table] == pytest.approx([0.04, 0.03])
+    assert [one.verdict for one in decide(table)] == ["undecided"] * 2
+    assert [one.level for one in decide(table)] == [0.975] * 2
+
+
+def test_a_longer_table_asks_for_more():
+    weak = narrow(1.1, 1.0)
+    assert decide([weak])[0].verdict == "agrees"
+    alike = [narrow(0.0, 1.0)] * 4
+    assert decide([weak, *alike])[0].verdict == "undecided"
+    sure = [narrow(9.0, 1.0)] * 4  # found first, they leave the weak one its 95%
+    assert decide([weak, *sure])[0].verdict == "agrees"
+
+
+def test_decisions_come_in_the_tables_order_and_an_empty_table_has_none():
+    assert [d.difference for d in decide([narrow(x, 1) for x in (3, 0, -9)])] == [3, 0, -9]
+    assert decide([]) == []
+
+
+def test_a_difference_reads_as_a_table_wants_it():
+    assert decide([narrow(-0.25, 1.0)])[0].text(2) == "−0.25 (−1.25 to +0.75)"
+
+
+# -------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    "make", [by_scores, lambda s: by_sentences([rows(np.ones(5) * x) for x in s], MEAN)]
+)
+@pytest.mark.parametrize("seeds", [[], [20.0]])
+def test_one_seed_is_never_enough(make, seeds):
+    with pytest.raises(ValueError, match="one training cannot tell"):
+        make(seeds)
+
+
+def test_other_sentences_are_refused():
+    rng = np.random.default_rng(0)
+    first = by_sentences([rows(rng.normal(size=20)) for _ in range(2)], MEAN)
+    with pytest.raises(ValueError, match="different sentences"):
+        compare(first, by_sentences([rows(rng.normal(size=21)) for _ in range(2)], MEAN))
+    longer = [np.column_stack([rng.normal(size=20), np.full(20, 2.0)]) for _ in range(2)]
+    with pytest.raises(ValueError, match="different sentences"):
+        compare(first, by_sentences(longer, MEAN))  # as many, with other references
+    with pytest.raises(ValueError, match="different sentences"):
+        by_sentences([rows(np.ones(20)), longer[0]], MEAN)
+    with pytest.raises(ValueError, match="different sentences"):
+        by_sentences([rows(np.ones(20)), rows(np.ones(21))], MEAN)
+
+
+def test_what_a_system_writes_itself_need_not_agree():
+    """Steps or words of a model's own translations: another number with every seed."""
+    own = Metric("own words", 2, None, lambda sums: sums[..., 0] / sums[..., 1])
+    rng = np.random.default_rng(5)
+    seeds = [np.stack([rng.normal(size=40), rng.integers(3, 9, 40)], axis=1) for _ in range(4)]
+    first, second = by_sentences(seeds[:2], own), by_sentences(seeds[2:], own)
+    assert first.scores == pytest.approx([s[:, 0].sum() / s[:, 1].sum() for s in seeds[:2]])
+    assert compare(first, second).covers == "seeds and sentences"
+    fewer = by_sentences([seed[:30] for seed in seeds[:2]], own)
+    with pytest.raises(ValueError, match="different sentences"):
+        compare(first, fewer)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_what_is_no_number_is_refused(bad):
+    with pytest.raises(ValueError, match="not a finite number"):
+        by_scores([20.0, bad])
+    with pytest.raises(ValueError, match="not a finite number"):
+        by_scores([20.0, 21.0], bad)
+    with pytest.raises(ValueError, match="not a finite number"):
+        constant(bad)
+    with pytest.raises(ValueError, match="not a finite number"):
+        by_sentences([rows(np.array([1.0, bad])), rows(np.ones(2))], MEAN)
+    nothing_right = (rows(np.zeros(5)), rows(np.ones(5)))
+    with pytest.raises(ValueError, match="not a finite number"):
+        by_sentences([nothing_right] * 2, share(MEAN))
+
+
+def test_arguments_that_make_no_sense_are_refused():
+    system = by_scores([1.0, 2.0])
+    with pytest.raises(ValueError, match="expected must be one of"):
+        compare(system, system, expected="better")
+    with pytest.raises(ValueError, match="needs one"):
+        compare(system, system, expected="not below")
+    with pytest.raises(ValueError, match="must be positive"):
+        compare(system, system, margin=-1.0)
+    with pytest.raises(ValueError, match="two constants"):
+        compare(constant(1), constant(2))
+    with pytest.raises(ValueError, match="2 and 3 seeds"):
+        seed_by_seed(system, by_scores([1.0, 2.0, 3.0]))
+    with pytest.raises(ValueError, match=r"shape \(sentences, 10\)"):
+        by_sentences([rows(np.ones(5))] * 2)
+    with pytest.raises(ValueError, match="2 parts"):
+        by_sentences([rows(np.ones(5))] * 2, share(MEAN))

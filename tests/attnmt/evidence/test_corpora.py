@@ -1,0 +1,73 @@
+"""The registry of corpora, and the plan of recorded runs that names them."""
+
+from inspect import isfunction, signature
+
+import pytest
+
+from attnmt import cli, corpus
+from attnmt.evidence import joined, runs
+from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.runs import book, names, planned
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_a_corpus_can_be_asked_for_a_number_of_training_pairs(name):
+    parameters = signature(CORPORA[name]).parameters
+    assert "train" in parameters or name == "files"  # whose number is that of its lines
+
+
+def test_every_function_that_makes_a_corpus_is_listed():
+    found = {
+        function
+        for function in (*vars(corpus).values(), *vars(joined).values())
+        if isfunction(function) and signature(function).return_annotation is corpus.Corpus
+    }
+    assert found == set(CORPORA.values())
+
+
+def test_the_command_line_has_every_corpus(capsys):
+    assert cli.CORPORA is CORPORA
+    assert cli.main(["corpus", "--corpus.name", "no-such-corpus"]) == 1
+    said = capsys.readouterr().err
+    assert all(name in said for name in CORPORA)
+
+
+def test_the_plan_names_corpora_that_there_are():
+    for name, plan in book()["corpora"].items():
+        parameters = signature(CORPORA[plan.get("corpus", name)]).parameters
+        assert {"train", *plan.get("arguments", {})} <= set(parameters)
+    assert {tier["corpus"] for tier in book()["tiers"]} <= set(book()["corpora"])
+
+
+def test_a_corpus_of_the_plan_is_made_with_its_own_arguments(monkeypatch):
+    asked = []
+    made = lambda **arguments: asked.append(arguments)  # noqa: E731
+    monkeypatch.setattr(runs, "CORPORA", dict.fromkeys(CORPORA, made))
+    for name in ("joined", "joined30", "french"):
+        runs.corpus_of.__wrapped__(name)  # not kept
+    assert [arguments.get("most") for arguments in asked] == [None, 30, None]
+    assert asked[2]["pair"] == "en-fr"
+    assert [arguments["train"] for arguments in asked] == [
+        book()["corpora"][name]["train"] for name in ("joined", "joined30", "french")
+    ]
+
+
+def test_short_and_long_joined_captions_make_as_many_updates():
+    plan = book()["corpora"]
+    updates = {
+        plan[name]["train"] / plan[name]["recipe"]["batch_size"] for name in ("joined", "joined30")
+    }
+    assert len(updates) == 1
+    assert updates.pop() == 2 * plan["joined"]["curve"] == 2 * plan["joined30"]["curve"]
+
+
+def test_every_run_of_the_plan_has_a_name_of_its_own():
+    runs = [
+        (system, tier["corpus"], seed)
+        for tier in book()["tiers"]
+        for system in tier["systems"]
+        for seed in tier["seeds"]
+    ]
+    assert len(names()) == len(set(runs))
+    for name, parts in planned().items():
+        assert name == "-".join(map(str, parts))

@@ -1,0 +1,142 @@
+"""links.py: yardsticks for alignment error, and the weights of one pair."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnmt import Pair, alignment_error_rate, force_align, greedy
+from attnmt.evidence.links import (
+    best_possible,
+    diagonal,
+    error_of,
+    forced_batches,
+    jump,
+    off_diagonal,
+    weights_on,
+    windows_on,
+    words_and_links,
+)
+from attnmt.model import luong
+
+lengths = st.integers(1, 60)
+
+
+def pair_of(S, T, sure=frozenset(), possible=None):
+    words = (tuple(f"s{k}" for k in range(S)), tuple(f"t{k}" for k in range(T)))
+    possible = sure if possible is None else possible
+    return Pair(*words, *(" ".join(side) for side in words), sure=sure, possible=possible)
+
+
+def turned(pair, links):
+    """The links of both sentences read from their ends."""
+    S, T = len(pair.source), len(pair.target)
+    return {(S - 1 - s, T - 1 - t) for s, t in links}
+
+
+@given(lengths, lengths)
+def test_the_diagonal_has_one_link_a_word_and_stays_inside(S, T):
+    links = diagonal(pair_of(S, T))
+    assert sorted(t for _, t in links) == list(range(T))
+    assert {s for s, _ in links} <= set(range(S))
+
+
+@given(lengths, lengths)
+def test_the_diagonal_takes_the_nearest_word(S, T):
+    pair = pair_of(S, T)
+    for s, t in diagonal(pair):
+        assert abs(off_diagonal(pair, s, t)) <= 0.5 + 1e-9
+
+
+@given(lengths)
+def test_of_sentences_as_long_the_diagonal_links_word_by_word(length):
+    assert diagonal(pair_of(length, length)) == {(k, k) for k in range(length)}
+
+
+@given(lengths, lengths, st.data())
+def test_read_from_their_ends_two_sentences_jump_as_far(S, T, data):
+    link = st.tuples(st.integers(0, S - 1), st.integers(0, T - 1))
+    sure = data.draw(st.frozensets(link, min_size=1, max_size=8))
+    pair = pair_of(S, T, sure)
+    back = pair_of(S, T, frozenset(turned(pair, sure)))
+    assert jump(pair) == pytest.approx(jump(back))
+    assert jump(pair) == pytest.approx(max(abs((s + 0.5) / S - (t + 0.5) / T) * S for s, t in sure))
+
+
+def test_the_best_takes_a_sure_link_before_a_possible_one():
+    pair = pair_of(3, 3, frozenset({(2, 0)}), frozenset({(0, 0), (2, 0), (1, 1)}))
+    assert best_possible(pair) == {(2, 0), (1, 1)}
+
+
+@given(st.data())
+def test_no_one_link_a_word_is_better_than_the_best(data):
+    S, T = 4, 3
+    link = st.tuples(st.integers(0, S - 1), st.integers(0, T - 1))
+    sure = data.draw(st.frozensets(link, min_size=1, max_size=5))
+    pair = pair_of(S, T, sure, sure | data.draw(st.frozensets(link, max_size=4)))
+    other = {(data.draw(st.integers(0, S - 1)), t) for t in range(T)}
+    linked = {t for _, t in best_possible(pair)}  # words that have no link may go without
+    other = {(s, t) for s, t in other if t in linked}
+    assert error_of(best_possible, [pair]) <= alignment_error_rate([other], [pair]) + 1e-12
+
+
+def test_weights_are_those_of_forced_decoding(sharp, corpus):
+    links = force_align(sharp, corpus.test)
+    for pair, of_pair in zip(corpus.test[:5], links, strict=False):
+        weights = weights_on(sharp, pair)
+        assert weights.shape == (len(pair.target), len(pair.source))
+        assert torch.allclose(weights.sum(-1), torch.ones_like(weights[:, 0]))
+        assert {(int(s), t) for t, s in enumerate(weights.argmax(-1))} == of_pair
+
+
+def test_batches_hold_all_pairs_in_order(sharp, corpus):
+    found = list(forced_batches(sharp, corpus.test, size=7))
+    assert [pair for some, _ in found for pair in some] == list(corpus.test)
+    assert all(len(batch.target_in) == len(some) for some, batch in found)
+
+
+def test_words_and_links_count_every_target_word_once(sharp, corpus):
+    pairs = corpus.test[:20]
+    table = words_and_links(sharp, pairs)
+    assert int(table.sum()) == sum(len(pair.target) for pair in pairs)
+    forced = force_align(sharp, pairs)
+    hits = sum(len(links & pair.possible) for links, pair in zip(forced, pairs, strict=True))
+    assert int(table[:, 1].sum()) == hits
+
+
+def test_words_are_right_where_the_model_would_write_them(sharp, corpus):
+    """Of a model's own translations hardly a word is wrong: greedy search writes its guesses."""
+    pairs = corpus.test[:20]
+    found = greedy(sharp, [pair.source for pair in pairs])
+    none = frozenset()
+    own = [
+        replace(pair, target=tuple(one.words), sure=none, possible=none)
+        for pair, one in zip(pairs, found, strict=True)
+    ]
+    wrong, right = words_and_links(sharp, own)
+    assert right[0] > 9 * wrong[0]  # search forbids some symbols, such as <s>
+    assert (right[1], wrong[1]) == (0, 0)  # no link is possible
+
+
+@pytest.mark.parametrize("feeding", [False, True])
+@pytest.mark.parametrize("window", ["local-m", "local-p"])
+def test_windows_are_those_that_the_weights_come_from(corpus, window, feeding):
+    """In a batch as alone, in one call as step by step."""
+    arguments = {"score": "general", "D": 2, "feeding": feeding, "hidden": 8, "seed": 0}
+    model = luong(corpus, window=window, **arguments).eval()
+    pairs = corpus.test[:10]
+    for pair, (p, weights) in zip(pairs, windows_on(model, pairs, size=4), strict=True):
+        S, T = len(pair.source), len(pair.target)
+        assert p.shape == (T,)
+        assert torch.allclose(weights, weights_on(model, pair), atol=1e-6)
+        far = (torch.arange(S) - p[:, None]).abs() > 2
+        assert torch.equal(weights == 0, far)
+        if window == "local-m":
+            assert p.tolist() == [min(t, S - 1) for t in range(T)]
+
+
+def test_a_global_window_has_no_centre(sharp, corpus):
+    with pytest.raises(ValueError, match="only local windows have a centre"):
+        windows_on(sharp, corpus.test[:1])

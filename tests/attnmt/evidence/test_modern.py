@@ -1,0 +1,159 @@
+"""modern.py: each addition is what it says, and nothing else changes."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from attnmt import Recipe, fit, luong
+from attnmt.batches import make_batch
+from attnmt.evidence.modern import Modern
+from attnmt.training import Training
+
+RECIPE = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
+
+
+def dot(corpus, **arguments):
+    return luong(corpus, hidden=12, bidirectional=True, **arguments)
+
+
+def trained(corpus, recipe=RECIPE, model=None, checkpoint=None, **additions):
+    """A model after a training, and what its weights were after each epoch."""
+    model = model or dot(corpus, dropout=0.1)
+    after = []
+
+    class Watched(Modern):
+        def end_epoch(self, measure_bleu):
+            epoch = super().end_epoch(measure_bleu)
+            after.append({name: w.clone() for name, w in self.model.state_dict().items()})
+            return epoch
+
+    fit(
+        model,
+        corpus,
+        recipe,
+        device="cpu",
+        progress=False,
+        engine=partial(Watched, **additions),
+        checkpoint=checkpoint,
+        resume=checkpoint is not None,
+        every=3,
+    )
+    return model, after
+
+
+def engine(corpus, model, **additions):
+    return Modern(model, corpus, RECIPE, seed=0, path=None, **additions)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_the_smoothed_loss_by_hand(corpus, smoothing):
+    """``(1 - e) (-log p(y)) + e mean_k (-log p(k))``, with its gradient."""
+    model = dot(corpus).double()
+    vocabularies = model.source_vocabulary, model.target_vocabulary
+    batch = make_batch(corpus.train[:7], *vocabularies)
+    total, tokens = engine(corpus, model, smoothing=smoothing).gradient(batch)
+    found = [weights.grad.clone() for weights in model.parameters()]
+    model.zero_grad()
+    features, _ = model(batch)
+    losses = []
+    for b, pair in enumerate(corpus.train[:7]):
+        for t in range(len(pair.target) + 1):
+            log_p = model.decoder.readout(features[b, t]).log_softmax(0)
+            right = log_p[batch.target_out[b, t]]
+            losses.append(-(1 - smoothing) * right - smoothing * log_p.mean())
+    assert tokens == len(losses)
+    assert total == pytest.approx(float(sum(losses).detach()))
+    (sum(losses) / tokens).backward()
+    for ours, weights in zip(found, model.parameters(), strict=True):
+        assert_close(ours, weights.grad, rtol=1e-5, atol=1e-7)  # the logits are cast to float32
+
+
+def test_without_additions_it_is_the_same_training(corpus):
+    models = dot(corpus, dropout=0.1), dot(corpus, dropout=0.1)
+    for model, kind in zip(models, (Training, Modern), strict=True):
+        fit(model, corpus, RECIPE, device="cpu", progress=False, engine=kind)
+    for theirs, ours in zip(*(model.parameters() for model in models), strict=True):
+        assert_close(ours, theirs, rtol=0, atol=2e-3)
+
+
+def test_a_smoothed_model_is_less_sure(corpus):
+    recipe = Recipe(epochs=12, batch_size=16, learning_rate=1e-2)
+    batch = make_batch(corpus.train, corpus.source_vocabulary, corpus.target_vocabulary)
+    sure, unsure = (
+        trained(corpus, recipe, dot(corpus), smoothing=share)[0].token_losses(batch)
+        for share in (0.0, 0.3)
+    )
+    assert sure.min() < unsure.min()
+    assert sure.mean() < unsure.mean()
+
+
+def test_perplexities_on_valid_are_never_smoothed(corpus):
+    """So models with and without can be compared."""
+    model = dot(corpus)
+    assert engine(corpus, model, smoothing=0.5).measure() == engine(corpus, model).measure()
+
+
+@pytest.mark.parametrize("steps", [5, 25])
+def test_a_training_that_was_interrupted_goes_on(corpus, tmp_path, steps):
+    whole, _ = trained(corpus, smoothing=0.1)
+    path = tmp_path / "checkpoint"
+    model = dot(corpus, dropout=0.1)
+    forward = model.decoder.forward
+    seen = []
+
+    def failing(*given):
+        seen.append(model.training)
+        if sum(seen) > steps:
+            raise KeyboardInterrupt
+        return forward(*given)
+
+    model.decoder.forward = failing
+    with pytest.raises(KeyboardInterrupt):
+        trained(corpus, model=model, checkpoint=path, smoothing=0.1)
+    again, _ = trained(corpus, checkpoint=path, smoothing=0.1)
+    for name, weights in whole.state_dict().items():
+        assert torch.equal(again.state_dict()[name], weights), name
+
+
+def test_a_checkpoint_of_other_additions_is_refused(corpus, tmp_path):
+    path = tmp_path / "checkpoint"
+    trained(corpus, checkpoint=path, smoothing=0.1)
+    with pytest.raises(ValueError, match=r"its smoothing is 0\.1, not 0\.2"):
+        trained(corpus, checkpoint=path, smoothing=0.2)
+
+
+def test_in_bfloat16_the_weights_stay_float32(corpus):
+    """The products are rougher, so the gradient is another, but not by much."""
+    grads = []
+    for precision in ("no", "bf16"):
+        model = dot(corpus)
+        batch = make_batch(corpus.train[:7], model.source_vocabulary, model.target_vocabulary)
+        engine(corpus, model, precision=precision).gradient(batch)
+        assert {weights.dtype for weights in model.parameters()} == {torch.float32}
+        grads.append(torch.cat([weights.grad.flatten() for weights in model.parameters()]))
+    full, half = grads
+    assert half.dtype == torch.float32
+    assert not torch.equal(full, half)
+    assert float((full - half).norm() / full.norm()) < 0.02
+
+
+def test_in_bfloat16_a_model_learns(corpus):
+    recipe = Recipe(epochs=6, batch_size=16, learning_rate=1e-2, halve_after=None)
+    losses = {}
+    for precision in ("no", "bf16"):
+        model, _ = trained(corpus, recipe, dot(corpus), precision=precision)
+        losses[precision] = engine(corpus, model).measure()
+    assert losses["bf16"] == pytest.approx(losses["no"], rel=0.05)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1, float("nan")])
+def test_a_share_of_smoothing_leaves_some_of_the_loss(corpus, value):
+    with pytest.raises(ValueError, match="smoothing must be from 0 to below 1, not"):
+        engine(corpus, dot(corpus), smoothing=value)
+
+
+def test_an_unknown_precision_is_refused(corpus):
+    with pytest.raises(ValueError, match="precision must be one of no, bf16, not 'half'"):
+        engine(corpus, dot(corpus), precision="half")

@@ -1,0 +1,106 @@
+"""grammar_corpus: parts, quotas, directions, no leakage, and errors that say what to do."""
+
+from collections import Counter
+
+import pytest
+
+from attnmt import grammar_corpus
+from attnmt.grammar import fresh_names, quotas
+
+SMALL = {"train": 1_500, "valid": 100, "test": 200, "long": 60, "names": 60}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return grammar_corpus(**SMALL, seed=1)
+
+
+def test_parts_have_the_sizes_asked_for(corpus):
+    for part, size in SMALL.items():
+        assert len(getattr(corpus, part)) == size
+    assert corpus.name == "grammar-de-en"
+    assert (corpus.source_language, corpus.target_language) == ("de", "en")
+
+
+def test_defaults_are_promised():
+    corpus = grammar_corpus(train=100)
+    assert [len(part) for part in (corpus.valid, corpus.test, corpus.long, corpus.names)] == [
+        500,
+        5_000,
+        300,
+        300,
+    ]
+
+
+def test_lengths_are_filled_by_quota(corpus):
+    lengths = Counter(len(pair.source) for pair in corpus.train)
+    assert lengths == {k: n for k, n in quotas(1_500, range(4, 41), 10).items() if n}
+    assert min(lengths.values()) >= 15
+    assert {len(pair.source) for pair in corpus.test} == set(range(4, 41))
+    assert {len(pair.source) for pair in corpus.long} == set(range(41, 61))
+
+
+def test_no_sentence_occurs_twice(corpus):
+    pairs = [pair for part in SMALL for pair in getattr(corpus, part)]
+    assert len({pair.source for pair in pairs}) == len(pairs)
+    assert len({pair.target for pair in pairs}) == len(pairs)
+
+
+def test_names_hold_a_name_that_train_never_shows(corpus):
+    seen = {word for pair in corpus.train for word in pair.source}
+    for pair in corpus.names:
+        assert (set(pair.source) & fresh_names()) - seen
+    others = corpus.train + corpus.valid + corpus.test + corpus.long
+    assert not fresh_names() & {word for pair in others for word in pair.source}
+
+
+@pytest.mark.parametrize("direction", ["de-en", "en-de"])
+def test_pairs_are_whole_in_both_directions(direction):
+    corpus = grammar_corpus(train=200, direction=direction, valid=10, test=40, long=20, names=10)
+    assert corpus.source_language == direction[:2]
+    for pair in corpus.train + corpus.long:
+        assert len(pair.classes) == len(pair.target)
+        assert pair.sure <= pair.possible
+        assert {i for i, _ in pair.possible} == set(range(len(pair.source)))
+        assert {j for _, j in pair.possible} == set(range(len(pair.target)))
+        for text in (pair.source_text, pair.target_text):
+            assert text[0].isupper()
+            assert " ," not in text
+            assert text[-1] in ".?!"
+    assert {len(pair.source) for pair in corpus.train} <= set(range(4, 41))
+    assert {len(pair.source) for pair in corpus.long} <= set(range(41, 61))
+    german = [(p.source, p.target)[direction == "en-de"] for p in corpus.train]
+    assert any("nicht" in words for words in german)
+
+
+def test_equal_seeds_give_equal_corpora_and_others_do_not(corpus):
+    assert grammar_corpus(**SMALL, seed=1).fingerprint == corpus.fingerprint == FINGERPRINT
+    assert grammar_corpus(**SMALL, seed=2).fingerprint != corpus.fingerprint
+
+
+def test_the_test_set_does_not_depend_on_train(corpus):
+    smaller = grammar_corpus(**SMALL | {"train": 200}, seed=1)
+    assert smaller.test == corpus.test
+    assert smaller.names == corpus.names
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"direction": "de-fr"}, "direction must be one of de-en, en-de, not 'de-fr'"),
+        ({"lengths": (20, 10)}, "lengths must be two numbers of words, the smaller first"),
+        ({"lengths": (1, 10)}, "from 4 to 60"),
+        ({"lengths": (10, 90)}, "from 4 to 60"),
+        ({"lengths": 12}, "lengths must be two numbers"),
+        ({"lengths": (4.0, 9.5)}, "lengths must be two numbers"),
+        ({"train": 0}, "train must be from 1 to 185,000 pairs, not 0"),
+        ({"test": -1}, "test must be from 0 to"),
+        ({"train": 20_000, "lengths": (4, 5)}, "without repeats of 4 to 5 words"),
+    ],
+)
+def test_errors_name_the_argument(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        grammar_corpus(**wrong)
+
+
+FINGERPRINT = "7595b83ca6f72d3a"

@@ -1,0 +1,243 @@
+"""attnmt.grammar.store: what is kept is what was drawn, or it is drawn again."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import attnmt.grammar
+from attnmt import grammar_corpus
+from attnmt.grammar import store
+
+SMALL = {"train": 120, "valid": 10, "test": 60, "long": 10, "names": 10}
+SHAPES = {"test": (40, range(4, 41)), "names": (20, range(4, 41)), "train": (60, range(4, 41))}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty data folder, and everything is worth keeping."""
+    monkeypatch.setenv("ATTNMT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(store, "WORTHWHILE", 1)
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """A list that grows by one whenever something is drawn."""
+    calls, draw = [], store.draw
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return draw(*arguments)
+
+    monkeypatch.setattr(store, "draw", counted)
+    return calls
+
+
+def everything(corpus):
+    """All of a corpus; links in the order in which a loop would see them."""
+    return [
+        (pair.source, pair.target, pair.source_text, pair.target_text, pair.classes, *links)
+        for part in SMALL
+        for pair in getattr(corpus, part)
+        for links in [(list(pair.sure), list(pair.possible))]
+    ]
+
+
+# ------------------------------------------------------------------ the same pairs
+
+
+@pytest.mark.parametrize("direction", ["de-en", "en-de"])
+def test_the_second_time_the_same_pairs_are_read(folder, drawn, direction):
+    first = grammar_corpus(**SMALL, direction=direction)
+    second = grammar_corpus(**SMALL, direction=direction)
+    assert len(drawn) == 1
+    assert everything(second) == everything(first)
+    assert len(list((folder / "grammar").iterdir())) == 1
+
+
+def test_unpacking_undoes_packing():
+    parts = store.draw(SHAPES, 0, 5)
+    lists = {name: array.tolist() for name, array in store.packed(parts).items()}
+    assert store.unpacked(lists) == parts
+    sample = store.unpacked(lists)["names"][0]
+    assert isinstance(sample, attnmt.grammar.Sample)
+    assert isinstance(sample.sure, frozenset)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"train": 121},
+        {"valid": 11},
+        {"test": 61},
+        {"long": 11},
+        {"names": 11},
+        {"seed": 1},
+        {"direction": "en-de"},
+        {"lengths": (4, 30)},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_other_arguments_are_drawn(folder, drawn, other):
+    grammar_corpus(**SMALL)
+    grammar_corpus(**SMALL | other)
+    assert len(drawn) == 2
+
+
+def test_the_vocabulary_size_changes_no_pair(folder, drawn):
+    grammar_corpus(**SMALL)
+    grammar_corpus(**SMALL, vocabulary_size=50)
+    assert len(drawn) == 1
+
+
+def test_little_is_not_kept(folder, monkeypatch):
+    monkeypatch.setattr(store, "WORTHWHILE", 1_000)
+    grammar_corpus(**SMALL)
+    assert not folder.exists()
+
+
+def test_the_oldest_files_are_removed(folder, monkeypatch):
+    monkeypatch.setattr(store, "MOST_FILES", 2)
+    for seed in range(4):
+        grammar_corpus(**SMALL, seed=seed)
+        for path in (folder / "grammar").iterdir():
+            stamp = path.stat().st_mtime - 10  # every file grows older
+            os.utime(path, (stamp, stamp))
+    assert len(list((folder / "grammar").iterdir())) == 2
+
+
+# ------------------------------------------------------------------ files that are not right
+
+
+def spoil(path, how):
+    content = path.read_bytes()
+    middle = len(content) // 2
+    if how == "a bit":
+        content = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    path.write_bytes({"empty": b"", "half": content[:middle]}.get(how, content))
+    if how == "a folder":
+        path.unlink()
+        path.mkdir()
+
+
+@pytest.mark.parametrize("how", ["empty", "half", "a bit", "a folder"])
+def test_a_damaged_file_is_drawn_again(folder, drawn, how):
+    first = grammar_corpus(**SMALL)
+    (path,) = (folder / "grammar").iterdir()
+    spoil(path, how)
+    assert everything(grammar_corpus(**SMALL)) == everything(first)
+    assert len(drawn) == 2
+    assert everything(grammar_corpus(**SMALL)) == everything(first)
+    assert len(drawn) == 2  # what was drawn again was kept again
+
+
+def test_a_file_under_the_name_of_another_is_not_trusted(folder, drawn):
+    first = grammar_corpus(**SMALL)
+    (path,) = (folder / "grammar").iterdir()
+    grammar_corpus(**SMALL, seed=1)
+    (other,) = set((folder / "grammar").iterdir()) - {path}
+    shutil.copy(other, path)
+    assert everything(grammar_corpus(**SMALL)) == everything(first)
+    assert len(drawn) == 3
+
+
+def test_a_write_that_fails_leaves_nothing(folder, monkeypatch):
+    def full(*paths):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(store.os, "replace", full)
+    grammar_corpus(**SMALL)
+    assert list((folder / "grammar").iterdir()) == []
+
+
+# ------------------------------------------------------------------ folders that are not there
+
+
+def test_a_read_only_folder_is_read_but_not_written(folder, tmp_path, drawn):
+    """Not even by root, whom its mode would not stop."""
+    folder.mkdir()
+    folder.chmod(0o555)
+    first = grammar_corpus(**SMALL)
+    assert list(folder.iterdir()) == []
+    assert len(list((tmp_path / "home" / ".cache" / "attnmt" / "grammar").iterdir())) == 1
+    assert everything(grammar_corpus(**SMALL)) == everything(first)
+    assert len(drawn) == 1
+    folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("where", ["data", "/dev/null/data"])
+def test_a_folder_that_cannot_be_is_no_error(folder, monkeypatch, drawn, where):
+    """A relative path, and a folder inside a file."""
+    monkeypatch.setenv("ATTNMT_DATA", where)
+    monkeypatch.setenv("HOME", "/dev/null")
+    first = grammar_corpus(**SMALL)
+    assert everything(grammar_corpus(**SMALL)) == everything(first)
+    assert len(drawn) == 2
+    assert not Path("data").exists()
+
+
+# ------------------------------------------------------------------ several processes, edits
+
+PRINT = (
+    "from attnmt.grammar import store\n"
+    "from pathlib import Path\n"
+    "store.WORTHWHILE = 1\n"
+    "shapes = {'test': (40, range(4, 41)), 'train': (160, range(4, 41))}\n"
+    "print([s.german for p in store.draw_once([lambda: Path('kept')], shapes, 0, 0).values()"
+    " for s in p])\n"
+)
+
+
+def start(folder, source):
+    """A process of its own, in a folder, with the package of another folder."""
+    environment = os.environ | {"PYTHONPATH": str(source)}
+    command = [sys.executable, "-c", PRINT]
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE)
+
+
+def test_two_processes_at_a_time_make_one_whole_file(tmp_path):
+    source = Path(attnmt.grammar.__file__).parents[2]
+    processes = [start(tmp_path, source) for _ in range(3)]
+    printed = {process.communicate()[0] for process in processes}
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert len(printed) == 1
+    assert len(list((tmp_path / "kept" / "grammar").iterdir())) == 1
+    (path,) = (tmp_path / "kept" / "grammar").iterdir()
+    written = path.stat().st_mtime_ns
+    assert start(tmp_path, source).communicate()[0] in printed
+    assert path.stat().st_mtime_ns == written  # it was read, not drawn and written again
+
+
+@pytest.mark.parametrize("edited", ["lexicon/nouns.tsv", "__init__.py"])
+def test_an_edited_grammar_never_reads_old_pairs(tmp_path, edited):
+    source = tmp_path / "source"
+    shutil.copytree(Path(attnmt.grammar.__file__).parents[1], source / "attnmt")
+    package = source / "attnmt" / "grammar"
+    before = start(tmp_path, source).communicate()[0].decode()
+    path = package / edited
+    text = path.read_text(encoding="utf-8")
+    old, new = ("Hund", "Wauwau") if edited.endswith("tsv") else ('"sehr"', '"ganz"')
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    after = start(tmp_path, source).communicate()[0].decode()
+    assert new.strip('"') in after
+    assert new.strip('"') not in before
+    assert len(list((tmp_path / "kept" / "grammar").iterdir())) == 2
+
+
+def test_an_edit_while_the_program_runs_keeps_and_reads_nothing(
+    folder, tmp_path, monkeypatch, drawn
+):
+    """The code that runs is the old one, and the words may be of either."""
+    grammar_corpus(**SMALL)
+    shutil.copytree(attnmt.grammar.LEXICON, tmp_path / "lexicon")
+    (tmp_path / "lexicon" / "nouns.tsv").write_text("# edited\n", encoding="utf-8")
+    monkeypatch.setattr(attnmt.grammar, "LEXICON", tmp_path / "lexicon")
+    grammar_corpus(**SMALL)
+    grammar_corpus(**SMALL)
+    assert len(drawn) == 3
+    assert len(list((folder / "grammar").iterdir())) == 1

@@ -1,0 +1,252 @@
+"""processes.py: several processes are one training, whatever happens to them.
+
+Run as a program, this file is what the tests look at: ``python test_processes.py FOLDER`` makes
+trainings of two and three processes, which it forks after everything was imported and before
+anything was computed.
+"""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("accelerate")
+import torch
+from torch.distributed import get_rank
+
+from attnmt import Recipe, beam_search, greedy, luong, perplexity, training
+from attnmt.batches import batches
+from attnmt.scale import evaluation, processes
+from attnmt.scale.evaluation import as_searched, perplexity_by, translated_by
+from attnmt.scale.processes import Shared, accelerator_for, rows_of
+from attnmt.training import BAHDANAU
+from studies import scale
+from studies.scale import apart, as_files, crowd, ended, in_memory, learn, trained
+
+SMALL = {"model": "luong", "hidden": 6}
+JOB = {"train": 90, "model": SMALL, "recipe": Recipe(batch_size=16, epochs=2)}
+DROPPING = JOB | {"model": SMALL | {"dropout": 0.3}}
+
+
+# --- the program
+
+
+def resumed_by(folder: Path, sizes: tuple[int, int], job: dict) -> dict:
+    """Stop a training in its second epoch by a full disk, and let another number go on."""
+    out = folder / f"resumed-{sizes[0]}-{sizes[1]}"
+    job = job | {"how": {"checkpoint": f"{out}.checkpoint", "every": 2, "resume": True}}
+    codes = ended(crowd(sizes[0], until, 9, job, out))
+    told = scale.complaints(out)
+    return trained(sizes[1], job, out) | {"codes": codes, "told": told}
+
+
+def until(updates: int, job: dict, out: Path) -> None:
+    """Learn until the disk is full: it is so at an update of the first process."""
+    step = Shared.step
+
+    def stepping(self, batch):
+        if self.updates == updates and self.rank == 0:
+            limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+        return step(self, batch)
+
+    Shared.step = stepping
+    learn(job, out)
+
+
+def interrupted(job: dict, out: Path) -> None:
+    """Ctrl-C is pressed in the second process only."""
+    step = Shared.step
+
+    def stepping(self, batch):
+        if self.updates == 4 and self.rank == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self, batch)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    Shared.step = stepping
+    learn(job, out)
+
+
+def measured(out: Path) -> None:
+    """Losses and translations by all processes; each writes what it has."""
+    corpus = in_memory(200)
+    model = luong(corpus, hidden=12, seed=4)
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.mul_(3)
+    sentences = [pair.source for pair in corpus.train]
+    engine = accelerator_for("cpu")
+    found = [translated_by(engine, lambda some: beam_search(model, some, 3), sentences)]
+    found.append(translated_by(engine, lambda some: greedy(model, some), sentences))
+    said = [[[list(one.words), one.score] for one in each] for each in found]
+    loss = perplexity_by(engine, model, corpus.train)
+    rank = get_rank() if torch.distributed.is_initialized() else "alone"
+    if rank == "alone":
+        alone = beam_search(model, sentences, 3), greedy(model, sentences)
+        assert said == [[[list(one.words), one.score] for one in each] for each in alone]
+        assert loss == perplexity(model, corpus.train)
+    Path(f"{out}.{rank}").write_text(json.dumps([said, loss]))
+
+
+def killed(folder: Path) -> dict:
+    """Kill the second of two processes between two updates; the first ends by itself."""
+    out = folder / "killed"
+    job = DROPPING | {"how": {"checkpoint": f"{out}.checkpoint", "every": 2, "resume": True}}
+    children = crowd(2, learn, job, out)
+    while not Path(f"{out}.checkpoint").exists():
+        time.sleep(0.01)
+    os.kill(children[1], signal.SIGKILL)
+    codes = ended(children)
+    told = Path(f"{out}.said.0").read_text()
+    again = trained(2, job, out)
+    return {"codes": codes, "told": told, "apart": apart(trained(2, DROPPING, out), again)}
+
+
+def program(folder: Path) -> None:
+    """Make everything, and write what was found."""
+    double = JOB | {"double": True}
+    found = {}
+    for name, (size, accumulate) in {"token": (2, 3), "sentence": (3, 1)}.items():
+        recipe = JOB["recipe"] if name == "token" else BAHDANAU
+        changed = {"batch_size": 16, "epochs": 2, "keep": "best"}
+        job = double | {"recipe": Recipe(**vars(recipe) | changed)}
+        one = trained(1, job, folder / "one")
+        job["how"] = {"accumulate": accumulate}
+        found[name] = apart(one, trained(size, job, folder / "several"))
+    streamed = double | {"stream": as_files(folder / "files", 90, files=4) | {"lanes": 4}}
+    one = trained(1, streamed, folder / "stream")
+    for sizes in ((1, 2), (2, 1)):
+        again = resumed_by(folder, sizes, streamed)
+        row = apart(one, again)
+        found[f"resumed {sizes}"] = row | {name: again[name] for name in ("codes", "told")}
+    found["killed"] = killed(folder)
+    out = folder / "interrupted"
+    job = JOB | {"how": {"checkpoint": f"{out}.checkpoint"}}
+    found["interrupted"] = {
+        "codes": ended(crowd(2, interrupted, job, out)),
+        "told": scale.complaints(out),
+    }
+    (folder / "found.json").write_text(json.dumps(found))
+    assert ended(crowd(1, measured, folder / "measured")) == [0]
+    assert ended(crowd(2, measured, folder / "measured")) == [0, 0]
+
+
+if __name__ == "__main__":
+    program(Path(sys.argv[1]))
+    sys.exit()
+
+
+# --- the tests
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("processes")
+    subprocess.run([sys.executable, __file__, folder], check=True, env=ENVIRONMENT, timeout=600)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(made) -> dict:
+    return json.loads((made / "found.json").read_text())
+
+
+ROOT = Path(__file__).resolve().parents[3]
+PATHS = [str(ROOT / folder) for folder in ("src", ".", "tests")]
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(PATHS), "OMP_NUM_THREADS": "1"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("per", ["token", "sentence"])
+def test_several_processes_find_what_one_finds(found, per):
+    """90 pairs in batches of 16: the last has ten; two that cut their share in parts, and three."""
+    assert found[per]["loss"] < 1e-9
+    assert found[per]["weights"] < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [(1, 2), (2, 1)])
+def test_another_number_of_processes_resumes_a_stream_within_an_epoch(found, sizes):
+    row = found[f"resumed {sizes}"]
+    assert row["codes"] == [1] * sizes[0]  # the disk was full: all of them stopped
+    assert "could not be written" in row["told"]
+    assert row["told"].count("What was there before is unchanged") == 1
+    assert row["told"].count("the first process could not write") == sizes[0] - 1
+    assert row["weights"] < 1e-9
+
+
+@pytest.mark.slow
+def test_when_a_process_is_killed_the_other_ends_and_says_how_to_go_on(found):
+    row = found["killed"]
+    assert row["codes"] == [1, -signal.SIGKILL]
+    assert "another process has ended" in row["told"]
+    assert "start all processes again with --resume" in row["told"]
+    assert row["apart"] == {"loss": 0.0, "weights": 0.0}  # bit for bit, with dropout
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_one_process_stops_all_after_the_same_step(found):
+    assert found["interrupted"]["codes"] == [1, 1]
+    assert found["interrupted"]["told"].count("KeyboardInterrupt") == 2
+
+
+@pytest.mark.slow
+def test_translations_and_perplexity_are_those_of_one_process(made):
+    alone, *each = [json.loads((made / f"measured.{rank}").read_text()) for rank in ("alone", 0, 1)]
+    assert each == [alone, alone]
+
+
+# --- in one process
+
+
+def test_the_rows_of_a_batch_are_shared_out(corpus):
+    whole = next(batches(corpus.train, corpus.source_vocabulary, corpus.target_vocabulary, 5))
+    parts = [rows_of(whole, first, 3) for first in range(3)]
+    assert [len(part.target_in) for part in parts] == [2, 2, 1]
+    for name in ("target_in", "target_out", "target_mask"):
+        joined = torch.cat([getattr(part, name) for part in parts])
+        order = [0, 3, 1, 4, 2]
+        assert torch.equal(joined, getattr(whole, name)[order])
+    assert rows_of(parts[2], 1, 3) is None
+
+
+def test_groups_are_those_of_the_search(corpus, monkeypatch):
+    monkeypatch.setattr("attnmt.decoding.BATCH_WORDS", 80)
+    monkeypatch.setattr(evaluation, "BATCH_WORDS", 80)
+    sentences = [pair.source for pair in corpus.train[:60]]
+    seen = []
+    model = luong(corpus, hidden=4)
+    start = training.greedy.__globals__["_start"]
+
+    def starting(of, some):
+        seen.append(list(some))
+        return start(of, some)
+
+    monkeypatch.setattr("attnmt.decoding._start", starting)
+    greedy(model, sentences)
+    groups = as_searched([len(words) for words in sentences])
+    assert [[sentences[row] for row in rows] for rows in groups] == seen
+
+
+@pytest.mark.parametrize("changed", [{"precision": "fp16"}, {"accumulate": 0}])
+def test_what_makes_no_sense_is_refused(corpus, changed):
+    with pytest.raises(ValueError, match=next(iter(changed))):
+        processes.fit(luong(corpus, hidden=4), corpus, device="cpu", progress=False, **changed)
+
+
+def test_an_error_of_another_kind_is_not_mistaken_for_a_lost_process(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(RuntimeError, match="shapes"), processes.peers_watched():
+        raise RuntimeError("shapes do not fit")
+    with pytest.raises(ConnectionError, match="--resume"), processes.peers_watched():
+        raise RuntimeError("Connection closed by peer")
+    with pytest.raises(ConnectionError, match="told to end"), processes.peers_watched():
+        os.kill(os.getpid(), signal.SIGTERM)

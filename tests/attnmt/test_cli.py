@@ -1,0 +1,620 @@
+"""cli.py: what each command prints, where, and with which exit code."""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+from conftest import made_up_corpus
+
+from attnmt import Recipe, Translator, beam_search, cli, fit, greedy
+from attnmt.evidence import runs
+from attnmt.evidence.modern import Modern
+from attnmt.evidence.protocols import protocols
+from attnmt.model import rnnsearch, sutskever
+from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT
+
+SMALL = [
+    *("--model.hidden", "6", "--corpus.train", "60", "--corpus.lengths", "[4,6]"),
+    *("--corpus.valid", "20", "--corpus.test", "20", "--corpus.long", "0", "--corpus.names", "0"),
+]
+CORPUS = SMALL[2:]
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Python's own handler, also where the tests run in the background and Ctrl-C is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def run(capfd, monkeypatch):
+    """Run a command in this process, with some bytes as its standard input."""
+
+    class Standard:
+        buffer = None
+
+    def run(*arguments, given=b""):
+        Standard.buffer = given.splitlines(keepends=True)
+        monkeypatch.setattr(sys, "stdin", Standard)
+        try:
+            code = cli.main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            code = stop.code
+        return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A model that has learned to turn w1 w2 around, and its file."""
+    corpus = made_up_corpus(train=400)
+    model = rnnsearch(corpus, hidden=24)
+    fit(model, corpus, Recipe(epochs=4, batch_size=16, learning_rate=1e-2), progress=False)
+    path = tmp_path_factory.mktemp("model") / "model"
+    model.save(path)
+    return path
+
+
+# ------------------------------------------------------------------------------------------ train
+
+
+def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
+    out = tmp_path / "model"
+    code, said, shown = run(
+        *("train", out, *SMALL, "--recipe.epochs", 2, "--seed", 3, "--measure_bleu"),
+        *("--device", "cpu"),
+    )
+    assert code == 0
+    assert "epoch 1: perplexity" in said and "BLEU" in said
+    assert re.search(rf"{re.escape(str(out))}: \d+ CPU-seconds of training", said)
+    assert "epoch 2/2" in shown and "tokens/s" in shown
+    assert os.listdir(tmp_path) == ["model"]
+    settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
+    corpus = cli.CORPORA["grammar"](**settings)
+    model = rnnsearch(corpus, hidden=6, seed=3)
+    fit(model, corpus, Recipe(epochs=2, keep="best"), seed=3, device="cpu", progress=False)
+    saved = Translator.load(out)
+    assert saved.config == model.config
+    for one, other in zip(saved.parameters(), model.parameters()):
+        assert one.equal(other)
+
+
+def test_settings_may_come_from_a_file_and_the_command_line_changes_them(run, tmp_path):
+    file, out = tmp_path / "small.yaml", tmp_path / "model"
+    file.write_text(
+        "model: {name: luong, score: general, hidden: 5}\n"
+        "corpus: {name: grammar, train: 60, lengths: [4, 6], valid: 20, test: 20}\n"
+        "recipe: {name: luong, epochs: 1}\n"
+        "seed: 4\n"
+    )
+    code, _, shown = run("train", out, "--config", file, "--model.hidden", 7)
+    assert code == 0, shown
+    config = Translator.load(out).config
+    assert {"model": "luong", "score": "general", "hidden": 7, "seed": 4}.items() <= config.items()
+
+
+def test_smoothed_labels_on_the_command_line(run, tmp_path):
+    out = tmp_path / "model"
+    modern = ["--smoothing", 0.2, "--precision", "bf16"]
+    recipe = ["--recipe.epochs", 2]
+    code, _, shown = run("train", out, *SMALL, *recipe, *modern, "--device", "cpu")
+    assert code == 0, shown
+    settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
+    corpus = cli.CORPORA["grammar"](**settings)
+    model = rnnsearch(corpus, hidden=6)
+    engine = partial(Modern, smoothing=0.2, precision="bf16")
+    recipe = Recipe(epochs=2)
+    fit(model, corpus, recipe, device="cpu", progress=False, engine=engine)
+    for one, other in zip(Translator.load(out).parameters(), model.parameters(), strict=True):
+        assert one.equal(other)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (["--smoothing", 0.1, "--accumulate", 2], "--smoothing is for one process"),
+        (["--smoothing", 1], "smoothing must be from 0 to below 1, not 1.0"),
+    ],
+)
+def test_smoothing_that_makes_no_sense(run, tmp_path, more, why):
+    code, _, shown = run("train", tmp_path / "model", *SMALL, "--recipe.epochs", 2, *more)
+    assert code == 1
+    assert why in shown
+    assert os.listdir(tmp_path) == []
+
+
+def test_recipes_have_names(run):
+    named = {name: make() for name, make in cli.CHANGED.items()}
+    assert named == {
+        "laptop": Recipe(keep="best"),
+        "bahdanau": BAHDANAU,
+        "luong": LUONG,
+        "luong-dropout": LUONG_DROPOUT,
+    }
+
+
+def test_train_on_files_of_ones_own(run, tmp_path):
+    corpus = made_up_corpus(train=80)
+    for side, name in (("de", "source_text"), ("en", "target_text")):
+        lines = [getattr(pair, name) for pair in corpus.train]
+        (tmp_path / f"mine.{side}").write_text("\n".join(lines) + "\n")
+    files = ["--corpus.name", "files", "--corpus.source", tmp_path / "mine.de"]
+    files += ["--corpus.target", tmp_path / "mine.en", "--corpus.valid", 10, "--corpus.test", 10]
+    out = tmp_path / "model"
+    code, _, shown = run("train", out, *files, "--model.hidden", 6, "--recipe.epochs", 1)
+    assert code == 0, shown
+    code, said, _ = run("evaluate", out, *files)
+    assert code == 0
+    assert "BLEU" in said and "perplexity" in said and "AER" not in said
+
+
+def test_subwords_on_the_command_line(run, tmp_path):
+    """The model has its pieces: to measure it, the corpus need not be told of them."""
+    lines = {"de": [f"Hund {n:03}" for n in range(80)], "en": [f"{n:03} dogs" for n in range(80)]}
+    for side, some in lines.items():
+        (tmp_path / f"mine.{side}").write_text("\n".join(some) + "\n")
+    files = ["--corpus.name", "files", "--corpus.source", tmp_path / "mine.de"]
+    files += ["--corpus.target", tmp_path / "mine.en", "--corpus.valid", 10, "--corpus.test", 10]
+    out = tmp_path / "model"
+    settings = ["--model.hidden", 8, "--recipe.epochs", 2]
+    subwords = ["--corpus.subwords", 18]
+    code, _, shown = run("train", out, *files, *subwords, *settings)
+    assert code == 0, shown
+    model = Translator.load(out)
+    assert len(model.source_vocabulary) == 18 + 4
+    answers = [run("evaluate", out, *files, *more) for more in (subwords, [])]
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 0 and "perplexity" in answers[0][1]
+    code, said, _ = run("translate", out, "--beam", 1, "--alignments", given=b"Hund 123\n")
+    assert code == 0
+    (found,) = greedy(model, [model.source_vocabulary.tokenise("Hund 123")])
+    written, _, links = said.strip("\n").partition("\t")
+    words = model.target_vocabulary.units.join(found.words)
+    assert written == " ".join(words)
+    assert re.findall(r"-(\d+)", links) == [str(t) for t in range(len(words))]
+    assert set(re.findall(r"(\d+)-", links)) <= {"0", "1"}  # Hund and 123
+    code, _, shown = run("train", tmp_path / "other", *files, "--corpus.subwords", 3)
+    assert code == 1
+    assert "subwords must be a whole number of at least 1" in shown
+
+
+def test_a_corpus_that_is_not_there_is_named(run, tmp_path):
+    files = ["--corpus.name", "files", "--corpus.source"]
+    code, said, shown = run("train", tmp_path / "model", *files, "/no/where")
+    assert (code, said) == (1, "")
+    assert "/no/where" in shown
+    code, _, shown = run("train", tmp_path / "model", *files[:2])
+    assert code == 1
+    assert "corpus files: " in shown and "'source'" in shown
+
+
+def test_a_training_that_leaves_the_numbers_keeps_its_checkpoint(run, tmp_path):
+    wild = ["--recipe.name", "luong", "--recipe.learning_rate", "1e9"]
+    code, said, shown = run("train", tmp_path / "model", *SMALL, *wild)
+    assert (code, said) == (1, "")
+    assert "at learning rate 1e+09: try a smaller one" in shown
+    assert os.listdir(tmp_path) == ["model.checkpoint"]
+
+
+@pytest.fixture
+def stopped(run, tmp_path):
+    """What a training leaves that could not go on: its checkpoint, and how to resume it."""
+    out = tmp_path / "model"
+    wild = ["--recipe.name", "luong", "--recipe.learning_rate", "1e9"]
+    assert run("train", out, *SMALL, *wild)[0] == 1
+    return tmp_path / "model.checkpoint", ("train", out, *SMALL, *wild, "--resume")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (["--model.hidden", "7"], "another training: its model.hidden is 6, not 7"),
+        (["--recipe.epochs", "2"], "another training: its recipe.epochs is 10, not 2"),
+        (["--corpus.train", "61"], "another training: its corpus is"),
+        (["--corpus.vocabulary_size", "30"], "another training: its vocabularies is"),
+        (["--seed", "1"], "another training: its model.seed is 0, not 1"),
+    ],
+)
+def test_the_checkpoint_of_another_training_is_refused_and_kept(run, stopped, change, told):
+    checkpoint, resume = stopped
+    before = checkpoint.read_bytes()
+    code, said, shown = run(*resume, *change)
+    assert (code, said) == (1, "")
+    assert told in shown and len(shown.splitlines()) == 1
+    assert checkpoint.read_bytes() == before
+
+
+def test_a_truncated_checkpoint_is_refused_and_kept(run, stopped):
+    checkpoint, resume = stopped
+    half = checkpoint.read_bytes()[: checkpoint.stat().st_size // 2]
+    checkpoint.write_bytes(half)
+    code, said, shown = run(*resume)
+    assert (code, said) == (1, "")
+    assert f"attnmt: {checkpoint} is damaged, or not a checkpoint" in shown
+    assert checkpoint.read_bytes() == half
+
+
+def test_a_full_disk_is_an_error_and_with_more_room_the_training_goes_on(run, tmp_path):
+    out, more = tmp_path / "model", [*SMALL, "--recipe.epochs", 1]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        code, said, shown = run("train", out, *more)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (code, said) == (1, "")
+    assert f"attnmt: {out}.checkpoint could not be written" in shown
+    assert os.listdir(tmp_path) == []
+    assert run("train", out, *more, "--resume")[0] == 0
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_train_overwrites_nothing(run, tmp_path):
+    out = tmp_path / "model"
+    out.write_text("precious")
+    code, said, shown = run("train", out, *SMALL)
+    assert (code, said) == (1, "")
+    assert shown == f"attnmt: {out} exists. Delete it, or give another name.\n"
+    assert out.read_text() == "precious"
+    checkpoint = tmp_path / "other.checkpoint"
+    checkpoint.write_text("precious")
+    code, _, shown = run("train", tmp_path / "other", *SMALL)
+    assert code == 1
+    assert f"{checkpoint} exists: resume it, delete it" in shown
+    assert checkpoint.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--model.hiden", "3"], "'hiden'. It has: hidden, embedding"),
+        (["--model.name", "gpt"], "model.name must be one of rnnencdec, "),
+        (["--model.hidden", "-1"], "hidden must be a whole number"),
+        (["--corpus.name", "wmt"], "corpus.name must be one of grammar, multi30k, joined, files"),
+        (["--corpus.name", "files"], "'train'. It has: source, target"),
+        (["--recipe.epoch", "3"], "recipe laptop: .*'epoch'.* It has: epochs, "),
+        (["--recipe.epochs", "many"], "epochs must be a whole number"),
+        (["--recipe.optimiser", "lion"], "optimiser must be one of"),
+        (["--recipe.learning_rate", "nan"], "learning_rate must be a positive number, not '?nan"),
+        (["--every", "0"], "every must be a whole number of at least 1"),
+    ],
+)
+def test_a_setting_that_is_wrong_is_named(run, tmp_path, wrong, told):
+    code, said, shown = run("train", tmp_path / "model", *SMALL, *wrong)
+    assert (code, said) == (1, "")
+    assert re.search(told, shown)
+    assert shown.startswith("attnmt: ") and len(shown.splitlines()) == 1
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("unexpected 'epoch'", "unexpected 'epoch'. It has:"),
+        ("unexpected. Did you mean 'epochs'?", "Did you mean 'epochs'? It has:"),  # Python 3.13
+        ("unexpected.", "recipe mine: unexpected. It has:"),
+    ],
+)
+def test_what_python_says_of_a_setting_ends_as_a_sentence(said, told):
+    def mine(epochs=1, pool=1):
+        raise TypeError(said)
+
+    with pytest.raises(ValueError) as raised:
+        cli.make("recipe", {"mine": mine}, {"name": "mine"})
+    assert str(raised.value).endswith(f"{told} epochs, pool")
+
+
+@pytest.mark.parametrize(
+    "wrong", [[], ["fly"], ["train"], ["train", "x", "--bogus"], ["train", "x", "--seed", "one"]]
+)
+def test_a_command_that_makes_no_sense_ends_with_2(run, wrong):
+    code, said, shown = run(*wrong)
+    assert (code, said) == (2, "")
+    assert "error:" in shown and "Traceback" not in shown
+
+
+def test_help_tells_each_option(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    code, said, _ = run("--help")
+    assert code == 0
+    for command in ("train", "evaluate", "translate", "record", "corpus"):
+        assert f"    {command} " in said
+    code, said, _ = run("train", "--help")
+    assert code == 0
+    for words in ("--resume", "Go on where a training", "--config", "bahdanau", "--seed"):
+        assert words in said
+
+
+def test_a_file_of_settings_cannot_run_code(run, tmp_path):
+    file, trap = tmp_path / "trap.yaml", tmp_path / "trap"
+    spec = {"class_path": "pathlib.Path.touch", "init_args": {"self": str(trap)}}
+    for settings in (
+        f"model: {json.dumps(spec)}\n",
+        f"model: {{name: rnnsearch, hidden: {json.dumps(spec)}}}\n",
+        f"seed: !!python/object/apply:pathlib.Path.touch [{trap}]\n",
+        f"seed: {json.dumps(spec)}\n",
+    ):
+        file.write_text(settings)
+        code, _, _ = run("train", tmp_path / "model", "--config", file)
+        assert code in (1, 2)
+        assert not trap.exists()
+
+
+# -------------------------------------------------------------------------------------- translate
+
+
+def test_translate_gives_a_line_for_a_line(run, trained):
+    given = b"w1 w2 w3\n\n  \t\nw4\r\nw5 w6"  # no end of line after the last
+    code, said, shown = run("translate", trained, given=given)
+    assert (code, shown) == (0, "")
+    lines = said.split("\n")
+    assert lines[1] == lines[2] == "" == lines[5] and len(lines) == 6
+    model = Translator.load(trained)
+    for line, words in ((0, ["w1", "w2", "w3"]), (3, ["w4"]), (4, ["w5", "w6"])):
+        (found,) = greedy(model, [words])
+        assert run("translate", trained, "--beam", 1, given=given)[1].split("\n")[line] == (
+            " ".join(found.words)
+        )
+
+
+def test_alignments_stand_behind_a_tab(run, trained):
+    code, said, _ = run("translate", trained, "--beam", 1, "--alignments", given=b"w1 w2 w3\n\n")
+    assert code == 0
+    first, second, _ = said.split("\n")
+    (found,) = greedy(Translator.load(trained), [["w1", "w2", "w3"]])
+    links = [f"{weights.argmax()}-{word}" for word, weights in enumerate(found.alignment)]
+    assert found.words  # it has learned to say something
+    assert first == " ".join(found.words) + "\t" + " ".join(links)
+    assert second == ""
+
+
+def test_a_model_that_does_not_attend_has_no_alignments_to_print(run, tmp_path, corpus):
+    sutskever(corpus, hidden=4).save(tmp_path / "model")
+    code, said, shown = run("translate", tmp_path / "model", "--alignments", given=b"w1\n")
+    assert (code, said) == (1, "")
+    assert "does not attend" in shown
+
+
+def test_bytes_that_are_not_utf8_are_named_by_line_and_nothing_is_lost(run, trained):
+    good = run("translate", trained, given=b"w1 w2\n\nw3\n")[1]
+    given = b"w1 w2\n\nw3\nw4 \xff\nw5\n"
+    code, said, shown = run("translate", trained, given=given)
+    assert code == 1
+    assert said == good
+    assert "standard input, line 4: not UTF-8" in shown
+
+
+def test_translate_reads_a_byte_order_mark_as_nothing(run, trained, monkeypatch):
+    searched, search = [], cli.beam_search
+    monkeypatch.setattr(
+        cli,
+        "beam_search",
+        lambda model, words, beam: searched.append(words) or search(model, words),
+    )
+    assert run("translate", trained, given=b"\xef\xbb\xbfw1 w2\n")[0] == 0
+    assert searched == [[["w1", "w2"]]]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a model", b"\x80\x04}."])
+def test_a_file_that_is_no_model_is_a_clear_error(run, tmp_path, content):
+    path = tmp_path / "model"
+    if content is not None:
+        path.write_bytes(content)
+    for command in ("translate", "evaluate"):
+        code, said, shown = run(command, path)
+        assert (code, said) == (1, "")
+        assert str(path) in shown and "Traceback" not in shown
+
+
+# ------------------------------------------------------------------- evaluate, corpus and record
+
+
+def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, tmp_path):
+    out = tmp_path / "model"
+    assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
+    code, said, _ = run("evaluate", out, *CORPUS, "--part", "valid")
+    assert code == 0
+    score, cased, perplexity, aer = said.splitlines()
+    assert score.startswith("BLEU ") and "case:lc" in score and "tok:13a" in score
+    assert cased.startswith("BLEU ") and "case:mixed" in cased
+    assert perplexity.startswith("perplexity ") and aer.startswith("AER 0.")
+    code, _, shown = run("evaluate", out, *CORPUS, "--part", "nowhere")
+    assert code == 1
+    assert "part must be one of" in shown and "'nowhere'" in shown
+    code, said, shown = run("evaluate", out, *CORPUS, "--corpus.direction", "en-de")
+    assert (code, said) == (1, "")
+    told = f"{out} translates from de to en, but the corpus is from en to de. Choose a corpus from"
+    assert told in shown
+
+
+def test_evaluate_searches_as_it_is_told(run, trained, tmp_path):
+    """The first scores are those of the search that was asked for."""
+    corpus = made_up_corpus(train=80)
+    for side, name in (("de", "source_text"), ("en", "target_text")):
+        lines = [getattr(pair, name) for pair in corpus.train]
+        (tmp_path / f"mine.{side}").write_text("\n".join(lines) + "\n")
+    files = {"source": tmp_path / "mine.de", "target": tmp_path / "mine.en"}
+    files |= {"valid": 10, "test": 40}
+    given = [f"--corpus.{name}={value}" for name, value in files.items()]
+    how = {"beam": 4, "length_penalty": 5.0}
+    asked = [f"--{name}={value}" for name, value in how.items()]
+    code, said, shown = run("evaluate", trained, "--corpus.name", "files", *given, *asked)
+    assert code == 0, shown
+    pairs = cli.CORPORA["files"](**files).test
+    model = Translator.load(trained)
+    found = beam_search(model, [pair.source for pair in pairs], **how)
+    scores = protocols(model, found, pairs, words=False)
+    assert said.splitlines()[:2] == [f"BLEU {one.score:.2f} [{one.signature}]" for one in scores]
+    _, greedy_said, _ = run("evaluate", trained, "--corpus.name", "files", *given)
+    assert said.splitlines()[0] != greedy_said.splitlines()[0]
+
+
+def test_corpus_shows_counts_and_pairs(run):
+    code, said, _ = run("corpus", *CORPUS, "--pairs", 3)
+    assert code == 0
+    assert "train: 60 pairs" in said and "valid: 20 pairs" in said and "long" not in said
+    assert "vocabulary: " in said
+    assert sum("\t" in line for line in said.splitlines()) == 3
+
+
+def test_record_makes_runs_and_stores_them(run, tmp_path, monkeypatch):
+    name, other = runs.names()[:2]
+    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    asked = []
+
+    def made(name, work):
+        asked.append(name)
+        return replace(recorded, name=name), runs.Sentences({})
+
+    monkeypatch.setattr(runs, "make", made)
+    monkeypatch.setattr(runs, "save_run", lambda run, _: tmp_path / f"{run.name}.json")
+    code, said, _ = run("record", name, other)
+    assert code == 0
+    assert asked == [name, other]
+    assert f"{name}.json: BLEU" in said
+    code, _, shown = run("record", name, "nobody-nowhere-7")
+    assert code == 1
+    assert "no run 'nobody-nowhere-7'" in shown
+    assert asked == [name, other]  # nothing was begun
+
+
+def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
+    first, second, *others = runs.names("A")
+    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    for name in others:
+        (tmp_path / f"{name}.json").touch()
+    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
+    monkeypatch.setattr(runs, "make", made)
+    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    code, said, _ = run("record", "A")
+    assert code == 0
+    assert [first in line for line in said.splitlines()] == [True, False]
+    assert [second in line for line in said.splitlines()] == [False, True]
+    code, said, shown = run("record", "A")
+    assert (code, said) == (0, "")
+    assert "tier A: nothing to do, all its runs are recorded" in shown
+    assert "--work FOLDER" in shown  # how to make them again
+
+
+def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_path, monkeypatch):
+    """As in a fresh clone: all runs are recorded, and there is no model."""
+    names = runs.names("A")
+    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    results, work = tmp_path / "results", tmp_path / "work"
+    results.mkdir()
+    work.mkdir()
+    for name in names:
+        (results / f"{name}.json").touch()
+    for name in names[2:]:
+        (work / f"{name}.safetensors").touch()
+    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
+    monkeypatch.setattr(runs, "make", made)
+    monkeypatch.setattr(runs, "results_folder", lambda: results)
+    said = run("record", "A", "--work", str(work))[1].splitlines()
+    assert [[name in line for name in names[:2]] for line in said] == [[True, False], [False, True]]
+    for name in names[:2]:
+        (work / f"{name}.safetensors").touch()
+    _, said, shown = run("record", "A", "--work", str(work))
+    assert (said, shown) == (
+        "",
+        f"tier A: nothing to do, all its runs are recorded, and their models are in {work}\n",
+    )
+
+
+def test_record_measures_recorded_runs_of_a_tier_anew(run, tmp_path, monkeypatch):
+    first, second, *_ = runs.names("A")
+    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    for name in (first, second):
+        (tmp_path / f"{name}.json").touch()
+    asked = []
+
+    def measured(name, work):
+        asked.append((name, str(work)))
+        return replace(recorded, name=name), runs.Sentences({})
+
+    monkeypatch.setattr(runs, "measure_again", measured)
+    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    assert run("record", "A", "--only_measure", "--work", "models")[0] == 0
+    assert asked == [(first, "models"), (second, "models")]
+    code, _, shown = run("record", "A", "--only_measure")
+    assert code == 1
+    assert "--work FOLDER" in shown
+
+
+# ---------------------------------------------------------------------- the command as a process
+
+
+COMMAND = [Path(sys.executable).parent / "attnmt"]
+# As a user's process is: one that holds back what it prints until it is told to flush.
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+BUFFERED["PYTHONWARNINGS"] = "ignore"  # such as PyTorch's about a graphics card too old for it
+
+
+def test_the_command_is_installed():
+    (command,) = entry_points(group="console_scripts", name="attnmt")
+    assert command.load() is cli.main
+    assert COMMAND[0].exists()
+
+
+def test_translate_answers_each_line_before_the_next_is_given(trained):
+    process = subprocess.Popen(
+        [*COMMAND, "translate", trained],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=BUFFERED,
+    )
+    watchdog = threading.Timer(300, process.kill)  # a line that never comes must not hang the tests
+    watchdog.daemon = True
+    watchdog.start()
+    with process:
+        for _ in range(3):
+            process.stdin.write(b"w1 w2\n")
+            process.stdin.flush()
+            assert process.stdout.readline().endswith(b"\n")
+        process.stdout.close()  # who reads has gone
+        process.stdin.write(b"w1 w2\n")
+        process.stdin.close()
+        assert process.wait(timeout=300) == 1
+        assert process.stderr.read() == b""
+    watchdog.cancel()
+
+
+def test_ctrl_c_ends_with_130_and_resume_goes_on_to_the_same_weights(tmp_path, run):
+    """The real process, stopped by a real signal."""
+    begun, whole = tmp_path / "begun", tmp_path / "whole"
+    more = [*SMALL, "--recipe.epochs", "12", "--recipe.batch_size", "10", "--every", "5"]
+    more += ["--device", "cpu"]
+    command = [*COMMAND, "train", begun, *more]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    checkpoint = tmp_path / "begun.checkpoint"
+    while process.poll() is None and not checkpoint.exists():  # then Ctrl-C is awaited
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    said, shown = process.communicate(timeout=300)
+    assert process.returncode == 130, shown
+    assert said == b"" and b"attnmt: stopped. --resume goes on" in shown
+    assert b"Traceback" not in shown
+    assert os.listdir(tmp_path) == ["begun.checkpoint"]
+    before = checkpoint.read_bytes()
+    assert run("train", begun, *more)[0] == 1  # not without --resume
+    assert checkpoint.read_bytes() == before
+    assert run("train", begun, *more, "--resume")[0] == 0
+    assert run("train", whole, *more)[0] == 0
+    assert sorted(os.listdir(tmp_path)) == ["begun", "whole"]
+    one, other = (Translator.load(path).parameters() for path in (begun, whole))
+    assert all(ours.equal(theirs) for ours, theirs in zip(one, other))
