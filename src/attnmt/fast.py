@@ -1,7 +1,6 @@
 """The same numbers, sooner: what PyTorch computes, written for the shapes of these models.
 
-Nothing here is of the papers, so it is no part of ``attnmt``. What each part saves was measured
-(the page on costs has the table).
+Nothing here is of the papers. What each part saves was measured (the page on costs has the table).
 """
 
 import torch
@@ -50,7 +49,7 @@ class _Product(Function):
     @staticmethod
     def forward(ctx, x: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, W)
-        return _onednn(x, W, b)
+        return by_onednn(x, W, b)
 
     @staticmethod
     @once_differentiable
@@ -59,13 +58,14 @@ class _Product(Function):
         of_x, of_W, of_b = ctx.needs_input_grad
         rows = grad.reshape(-1, len(W)).contiguous()
         return (
-            _onednn(rows, W.T, None).view_as(x) if of_x else None,
-            _onednn(x.reshape(-1, W.size(1)).T, rows.T, None).T if of_W else None,
+            by_onednn(rows, W.T, None).view_as(x) if of_x else None,
+            by_onednn(x.reshape(-1, W.size(1)).T, rows.T, None).T if of_W else None,
             rows.sum(0) if of_b else None,
         )
 
 
-def _onednn(x: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
+def by_onednn(x: Tensor, W: Tensor, b: Tensor | None = None) -> Tensor:
+    """``x W^T + b`` by oneDNN, without a gradient."""
     return torch.ops.mkldnn._linear_pointwise(x, W, b, "none", [], "")
 
 
