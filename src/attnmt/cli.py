@@ -363,6 +363,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, ArithmeticError, DataUnavailable) as error:
         print(f"attnmt: {error}", file=sys.stderr)
         return 1
+    except RuntimeError as error:  # of PyTorch, whose message may have many lines
+        print(f"attnmt: {str(error).strip().splitlines()[0]}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
@@ -27,7 +27,7 @@ from attnmt.corpus import Corpus
 from attnmt.decoding import greedy
 from attnmt.files import read_tensors, remove_leftovers, write_tensors
 from attnmt.metrics import MOST, bleu, perplexity, texts
-from attnmt.model import SIDES, Translator
+from attnmt.model import SIDES, Translator, seeded
 
 OPTIMISERS = {
     "adam": partial(torch.optim.Adam, fused=True),
@@ -175,6 +175,44 @@ class History:
 def best_device() -> torch.device:
     """The GPU if there is one, or else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+PRECISIONS = ("no", "bf16")
+
+
+@cache
+def bfloat16_trains(kind: str) -> bool:
+    """Whether an LSTM can learn in bfloat16 on this kind of device: tried once, on a tiny one.
+
+    A processor without the instructions for it may multiply in bfloat16 all the same, slowly; what
+    PyTorch's LSTM then lacks is a gradient.
+    """
+    try:
+        with seeded(0), torch.autocast(kind, dtype=torch.bfloat16):
+            h, _ = torch.nn.LSTM(8, 8, device=kind)(torch.zeros(2, 2, 8, device=kind))
+        h.float().sum().backward()
+    except RuntimeError:
+        return False
+    return True
+
+
+def precision_on(device: torch.device | str, precision: str) -> str:
+    """The precision that a training can have on a device: the one asked for, or float32.
+
+    Args:
+        device: that it runs on.
+        precision: ``"bf16"`` for products in bfloat16, or ``"no"``. Where the first is asked for
+            and cannot be had, one line on stderr says that the training goes on without.
+
+    Raises:
+        ValueError: another precision. (float16 would need its losses scaled, and is not offered.)
+    """
+    one_of(PRECISIONS, precision=precision)
+    kind = torch.device(device).type
+    if precision == "bf16" and not bfloat16_trains(kind):
+        print(f"attnmt: no bfloat16 on this {kind}: training goes on in float32", file=sys.stderr)
+        return "no"
+    return precision
 
 
 @contextmanager

@@ -11,10 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from attnmt.batches import Batch
-from attnmt.checks import one_of
-from attnmt.training import Training
-
-PRECISIONS = ("no", "bf16")
+from attnmt.training import Training, precision_on
 
 
 class Modern(Training):
@@ -26,7 +23,8 @@ class Modern(Training):
             Szegedy et al. 2016, section 7): it keeps the model from being too sure of one. The
             loss of ``train`` is then the smoothed one, that of ``valid`` never is.
         precision: ``"bf16"`` for products of the gradient in bfloat16; ``"no"`` for none. Weights,
-            losses and the optimiser stay in float32, and ``valid`` is measured in it.
+            losses and the optimiser stay in float32, and ``valid`` is measured in it. Where the
+            device cannot train so, it is ``"no"`` (:func:`.precision_on`).
         more: further arguments of :class:`.Training`.
 
     Raises:
@@ -43,10 +41,9 @@ class Modern(Training):
         super().__init__(*arguments, **more)
         if not 0 <= smoothing < 1:
             raise ValueError(f"smoothing must be from 0 to below 1, not {smoothing!r}")
-        one_of(PRECISIONS, precision=precision)
         self.smoothing = smoothing
-        self.precision = precision
-        self.facts |= {"smoothing": smoothing, "precision": precision}
+        self.precision = precision_on(self.model.device, precision)
+        self.facts |= {"smoothing": smoothing, "precision": self.precision}
 
     def gradient(self, batch: Batch) -> tuple[float, int]:
         """As :meth:`.Training.gradient`, of the smoothed loss."""

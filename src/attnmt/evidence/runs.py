@@ -55,7 +55,7 @@ from attnmt.metrics import (
 )
 from attnmt.model import Translator
 from attnmt.text.subwords import cut_pairs, in_words
-from attnmt.training import RECIPES, History, Recipe, Training, fit
+from attnmt.training import RECIPES, History, Recipe, Training, best_device, fit, precision_on
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,10 @@ def record(
         modern: arguments of :class:`.Modern`, for a training by that engine.
         of_fit: further arguments of :func:`~attnmt.training.fit`.
     """
+    modern = dict(modern or {})
+    if "precision" in modern:  # the run says which one it had
+        device = of_fit.get("device") or best_device()
+        modern["precision"] = precision_on(device, modern["precision"])
     engine = partial(Modern, **modern) if modern else Training
     history = fit(model, corpus, recipe, seed=seed, engine=engine, **of_fit)
     sentences, search_cpu_seconds = measure(model, corpus, searches)
@@ -169,7 +173,7 @@ def record(
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
         search_cpu_seconds=search_cpu_seconds,
         format="attnmt-run-2",
-        modern=dict(modern or {}),
+        modern=modern,
     )
     return run, sentences if ours(corpus) else Sentences(statistics)
 

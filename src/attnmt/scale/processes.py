@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from attnmt import training as core
 from attnmt.batches import Batch, Source, make_batch
-from attnmt.checks import one_of, whole
+from attnmt.checks import whole
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import greedy
 from attnmt.files import remove_leftovers
@@ -27,9 +27,8 @@ from attnmt.metrics import bleu, texts
 from attnmt.model import Translator
 from attnmt.scale import process_count
 from attnmt.scale.evaluation import perplexity_by, translated_by
-from attnmt.training import History, Recipe, Training
+from attnmt.training import History, Recipe, Training, precision_on
 
-PRECISIONS = ("no", "bf16")
 LOST = ("connection", "peer", "gloo", "nccl", "socket", "timed out", "timeout")
 
 
@@ -193,15 +192,25 @@ def accelerator_for(device: str | None = None, precision: str = "no") -> Acceler
     Args:
         device: ``"cpu"``, or ``"cuda"`` or None for a GPU of its own for each process, if there
             are GPUs.
-        precision: ``"no"``, or ``"bf16"``: products in bfloat16, weights and losses in full.
+        precision: as of :func:`.precision_on`.
 
     Raises:
-        ValueError: another precision. (float16 would need its losses scaled, and is not offered.)
+        ValueError: another precision; no GPU where one is asked for; or processes that were started
+            and cannot be joined, each of which would train a whole model of its own.
     """
-    one_of(PRECISIONS, precision=precision)
-    if device == "cuda" and not torch.cuda.is_available():
+    gpus = torch.cuda.is_available()
+    if device == "cuda" and not gpus:
         raise ValueError("device is cuda, but PyTorch sees no GPU here")
-    return Accelerator(cpu=device == "cpu", mixed_precision=precision)
+    started = process_count()
+    on_cpu = device == "cpu" or (started > 1 and not gpus)  # by itself Accelerate joins only GPUs
+    kind = "cuda" if gpus and not on_cpu else "cpu"
+    engine = Accelerator(cpu=on_cpu, mixed_precision=precision_on(kind, precision))
+    if engine.num_processes < started:
+        raise ValueError(
+            f"{started} processes were started, but they cannot be joined here: start one, or give "
+            "each a GPU, or name --device cpu"
+        )
+    return engine
 
 
 def fit(

@@ -1,15 +1,18 @@
 """modern.py: each addition is what it says, and nothing else changes."""
 
+import os
+import subprocess
+import sys
 from functools import partial
 
 import pytest
 import torch
 from torch.testing import assert_close
 
-from attnmt import Recipe, fit, luong
+from attnmt import Recipe, fit, luong, training
 from attnmt.batches import make_batch
 from attnmt.evidence.modern import Modern
-from attnmt.training import Training
+from attnmt.training import Training, bfloat16_trains
 
 RECIPE = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
 
@@ -124,6 +127,7 @@ def test_a_checkpoint_of_other_additions_is_refused(corpus, tmp_path):
         trained(corpus, checkpoint=path, smoothing=0.2)
 
 
+@pytest.mark.skipif(not bfloat16_trains("cpu"), reason="this processor trains no LSTM in bfloat16")
 def test_in_bfloat16_the_weights_stay_float32(corpus):
     """The products are rougher, so the gradient is another, but not by much."""
     grads = []
@@ -137,6 +141,54 @@ def test_in_bfloat16_the_weights_stay_float32(corpus):
     assert half.dtype == torch.float32
     assert not torch.equal(full, half)
     assert float((full - half).norm() / full.norm()) < 0.02
+
+
+def test_where_bfloat16_does_not_train_float32_goes_on_and_says_so(corpus, monkeypatch, capsys):
+    monkeypatch.setattr(training, "bfloat16_trains", lambda kind: False)
+    asked = engine(corpus, dot(corpus), precision="bf16")
+    told = "attnmt: no bfloat16 on this cpu: training goes on in float32\n"
+    assert capsys.readouterr().err == told
+    assert (asked.precision, asked.facts["precision"]) == ("no", "no")
+    plain = engine(corpus, dot(corpus))
+    batch = make_batch(corpus.train[:7], *plain.vocabularies)
+    assert asked.gradient(batch) == plain.gradient(batch)
+    assert capsys.readouterr().err == ""
+
+
+def test_whether_bfloat16_trains_is_seen_without_a_trace():
+    """It is tried with weights of its own: the random numbers of a training are untouched."""
+    state = torch.get_rng_state()
+    training.bfloat16_trains.__wrapped__("cpu")
+    assert torch.get_rng_state().equal(state)
+
+
+LOWERED = (
+    {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+    {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"},
+)
+
+
+@pytest.mark.parametrize("limits", LOWERED, ids=["avx2", "sse41"])
+def test_the_command_trains_on_a_lesser_processor(tmp_path, limits):
+    """Where the variables do not apply, as on ARM, it may well train in bfloat16."""
+    corpus = "--corpus.train 60 --corpus.lengths [4,6] --corpus.valid 20 --corpus.test 20"
+    asked = "--model.name luong --model.hidden 6 --recipe.epochs 1 --precision bf16 --smoothing 0.1"
+    arguments = f"--device cpu {corpus} {asked}".split()
+    code = f"""
+import sys
+from attnmt.cli import main
+from attnmt.training import bfloat16_trains
+print(bfloat16_trains("cpu"))
+sys.exit(main(["train", {str(tmp_path / "model")!r}, *{arguments}]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | limits, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "model").exists()
+    trains = done.stdout.startswith("True")
+    assert done.stderr.count("training goes on in float32") == (not trains)
+    assert "Traceback" not in done.stderr
 
 
 def test_in_bfloat16_a_model_learns(corpus):

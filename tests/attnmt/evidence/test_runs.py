@@ -252,7 +252,8 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
     monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
     monkeypatch.setattr(training, "best_device", lambda: "cpu")
     plain, new = (runs.make(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
-    assert (plain.modern, new.modern) == ({}, modern)
+    had = {"smoothing": 0.2, "precision": training.precision_on("cpu", "bf16")}
+    assert (plain.modern, new.modern) == ({}, had)
     assert [epoch.bleu for epoch in plain.history.epochs] == [None] * 3
     assert all(epoch.bleu >= 0 for epoch in new.history.epochs)  # asked for by the system
     assert plain.model == new.model

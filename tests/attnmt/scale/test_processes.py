@@ -20,7 +20,7 @@ pytest.importorskip("accelerate")
 import torch
 from torch.distributed import get_rank
 
-from attnmt import Recipe, beam_search, greedy, luong, perplexity, training
+from attnmt import Recipe, Translator, beam_search, greedy, luong, perplexity, training
 from attnmt.batches import batches
 from attnmt.scale import evaluation, processes
 from attnmt.scale.evaluation import as_searched, perplexity_by, translated_by
@@ -202,6 +202,91 @@ def test_ctrl_c_in_one_process_stops_all_after_the_same_step(found):
 def test_translations_and_perplexity_are_those_of_one_process(made):
     alone, *each = [json.loads((made / f"measured.{rank}").read_text()) for rank in ("alone", 0, 1)]
     assert each == [alone, alone]
+
+
+# --- as the README says it
+
+SETTINGS = """\
+model: {name: luong, hidden: 6}
+corpus: {name: grammar, train: 60, lengths: [4, 6], valid: 20, test: 20, long: 0, names: 0}
+recipe: {name: laptop, epochs: 1, batch_size: 16}
+"""
+
+
+def launched(command: str, folder: Path) -> subprocess.CompletedProcess:
+    """What came of torchrun, on a machine without GPUs and on a port that is free."""
+    program, *words = command.split()
+    assert program == "torchrun"
+    return subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", *words],
+        cwd=folder,
+        env=ENVIRONMENT | {"CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.slow
+def test_processes_that_torchrun_started_share(tmp_path):
+    """Without a device: what Accelerate would leave alone on a CPU, each with a whole model."""
+    (tmp_path / "settings.yaml").write_text(SETTINGS)
+    # each process says how many pairs it had to learn from
+    (tmp_path / "watched.py").write_text(
+        "import sys\n"
+        "from attnmt import cli\n"
+        "from attnmt.scale.processes import Shared\n"
+        "backward = Shared.backward\n"
+        "seen = [0]\n"
+        "def watched(self, parts, weight):\n"
+        "    seen[0] += sum(len(part.target_in) for part in parts)\n"
+        "    return backward(self, parts, weight)\n"
+        "Shared.backward = watched\n"
+        "code = cli.main()\n"
+        "open(f'seen.{cli.os.environ.get(\"RANK\", \"alone\")}', 'w').write(str(seen[0]))\n"
+        "sys.exit(code)\n"
+    )
+    readme = (ROOT / "README.md").read_text(encoding="utf8")
+    (command,) = [line for line in readme.splitlines() if line.startswith("torchrun ")]
+    shared = launched(command.replace("-m attnmt.cli", "watched.py"), tmp_path)
+    assert shared.returncode == 0, shared.stderr
+    parts = [int((tmp_path / f"seen.{rank}").read_text()) for rank in (0, 1)]
+    assert sum(parts) == 60 and min(parts) >= 28
+    assert shared.stdout.count("CPU-seconds of training") == 1  # one of them speaks and writes
+
+    plain = launched(command.replace("my.model", "as.it.stands"), tmp_path)
+    assert plain.returncode == 0, plain.stderr
+    train = [sys.executable, "-m", "attnmt.cli", "train", "alone", "--config", "settings.yaml"]
+    subprocess.run(train, cwd=tmp_path, env=ENVIRONMENT, check=True, capture_output=True)
+    models = [Translator.load(tmp_path / name) for name in ("alone", "my.model", "as.it.stands")]
+    for weights in zip(*(model.parameters() for model in models), strict=True):
+        for other in weights[1:]:
+            torch.testing.assert_close(other, weights[0], atol=1e-4, rtol=1e-4)
+
+    corpus = "--corpus.train 60 --corpus.lengths [4,6] --corpus.valid 20 --corpus.test 20"
+    measure = f"evaluate my.model {corpus}"
+    measured = launched(command.partition("train")[0] + measure, tmp_path)
+    one = subprocess.run(
+        [sys.executable, "-m", "attnmt.cli", *measure.split()],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    assert measured.returncode == 0, measured.stderr
+    assert measured.stdout == one.stdout
+
+
+def test_processes_that_cannot_be_joined_end_with_one_line(monkeypatch):
+    class Alone:
+        num_processes = 1
+
+        def __init__(self, **asked): ...
+
+    monkeypatch.setattr(processes, "Accelerator", Alone)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match=r"2 processes were started, but they cannot be joined"):
+        accelerator_for()
 
 
 # --- in one process
