@@ -6,7 +6,13 @@ CHAPTERS ?=
 
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
-CHECKS = $(if $(wildcard tests),lint unit nbval strict browser colab,strict)
+EXECUTE ?= stale
+CHECKS = $(if $(wildcard tests),lint unit processors nbval strict browser,strict)
+EVERYTHING = $(CHECKS) evidence $(if $(wildcard tests),colab)
+# Executed by every check. The evidence pages are by `make test-all`: as stored, while their stamps hold.
+CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/primer.ipynb)
+NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 \
+	-n $(JOBS) --dist loadscope -W default --durations=10
 
 # One thread a process: two chapters run at a time, and the numbers stay the same on any machine.
 export OMP_NUM_THREADS = 1
@@ -15,12 +21,12 @@ export MKL_NUM_THREADS = 1
 export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html slides notebooks record verdicts study publish student grade pdf test whole install lint unit nbval strict browser \
-	colab format clean
+.PHONY: help book html slides notebooks record verdicts study publish student grade pdf test test-all whole install lint unit \
+	processors nbval evidence strict browser colab format clean
 .NOTPARALLEL:
 
 help:
-	@echo "make book       install, execute every chapter and build the book"
+	@echo "make book       install, execute what is not as stored, and build the book (EXECUTE=all: execute everything)"
 	@echo "make html       build the book from the stored outputs, without executing"
 	@echo "make slides     only the slides, which the book has too, from the stored outputs"
 	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
@@ -32,16 +38,17 @@ help:
 	@echo "make student    write the student edition, without solutions, into _build/student"
 	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"
 	@echo "make pdf        print the whole book to _build/pdf, with Chromium or Chrome"
-	@echo "make test       install, and check everything: make $(CHECKS)"
+	@echo "make test       install, and check: make $(CHECKS)"
+	@echo "make test-all   the same, and: make evidence colab"
 	@echo "make colab      run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)"
 	@echo "make format     let ruff format the code and mend what it can"
 	@echo "make clean      remove what was built; the environment in $(VENV) stays"
 	@echo "Settings: PYTHON=$(PYTHON) VENV=$(VENV) JOBS=$(JOBS)"
 
 book: $(STAMP)
-	@echo "==> execute the chapters"
+	@echo "==> execute the chapters: $(EXECUTE)"
 	rm -rf _build/run
-	$(BIN)/python -m press.execute --jobs $(JOBS) --into _build/run $(CHAPTERS)
+	$(BIN)/python -m press.execute --jobs $(JOBS) --into _build/run $(if $(filter all,$(EXECUTE)),,--stale) $(CHAPTERS)
 	@echo "==> build the book"
 	rm -rf _build/html _build/.doctrees
 	$(BIN)/jupyter-book build _build/run --path-output . --quiet
@@ -85,8 +92,11 @@ pdf: html
 	@echo "==> print the book"
 	$(BIN)/python -m press.pdf
 
-test: $(CHECKS)
-	@echo "All passed."
+test: $(STAMP)
+	@$(BIN)/python -m press.check $(CHECKS)
+
+test-all: $(STAMP)
+	@$(BIN)/python -m press.check $(EVERYTHING)
 
 # Before what the student edition lacks.
 whole:
@@ -104,8 +114,17 @@ unit: whole $(STAMP)
 
 nbval: $(STAMP)
 	@echo "==> notebooks"
-	$(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 \
-		-n $(JOBS) --dist loadscope -W default --durations=10 book
+	$(NBVAL) $(CORE)
+
+evidence: $(STAMP)
+	@echo "==> evidence pages"
+	$(NBVAL) $(filter-out $(CORE),$(wildcard book/*.ipynb))
+
+# What depends on kernels, with the limits of lesser processors. (On ARM the variables change nothing.)
+processors: whole $(STAMP)
+	@echo "==> other processors"
+	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(BIN)/python -m pytest -n $(JOBS) -m kernels tests/attnmt
+	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(BIN)/python -m pytest -n $(JOBS) -m kernels tests/attnmt
 
 strict: $(STAMP)
 	@echo "==> strict build"
@@ -114,8 +133,7 @@ strict: $(STAMP)
 
 browser: whole $(STAMP)
 	@echo "==> browser"
-	$(BIN)/python -m pytest -m "browser and alone" tests
-	$(BIN)/python -m pytest -n $(JOBS) -m "browser and not alone" tests
+	$(BIN)/python -m pytest -n $(JOBS) -m browser tests
 
 colab: $(STAMP)
 	@echo "==> as in Colab"

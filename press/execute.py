@@ -2,7 +2,7 @@
 
     python -m press.execute --in-place                     every chapter that _toc.yml lists
     python -m press.execute --in-place book/03_x.ipynb     one of them
-    python -m press.execute --into _build/run              in a copy of the tree
+    python -m press.execute --into _build/run --stale      those of a copy whose outputs are stale
 
 A chapter runs with its own folder as working directory. Its file changes only if every cell passed;
 then it also holds its stamp (`press.stamps`), and its sentences the numbers that its cells said
@@ -32,7 +32,7 @@ from press.contents import ROOT, chapters
 from press.imports import SRC
 from press.numbers import fill
 from press.outputs import machine_path, tidy, write
-from press.stamps import code_hash, package_hash
+from press.stamps import faults, stamp
 from press.tree import copy_tree
 
 BUDGET = 300  # CPU-seconds that a chapter may use
@@ -127,7 +127,7 @@ def execute(path: Path, for_others: bool) -> Outcome:
     """
     notebook = nbformat.read(path, as_version=4)
     put_cell(notebook, source())
-    stamp = {"code": code_hash(notebook), "package": package_hash(notebook)}
+    made_of = stamp(notebook)
     began = time.monotonic()
     used = children_seconds()
     failure = run(notebook, path)
@@ -137,7 +137,7 @@ def execute(path: Path, for_others: bool) -> Outcome:
         failure = machine_path(notebook)
     cpu_seconds = children_seconds() - used
     if failure is None:
-        notebook.metadata.attnmt = stamp | {"cpu_seconds": round(cpu_seconds)}
+        notebook.metadata.attnmt = made_of | {"cpu_seconds": round(cpu_seconds)}
         write(notebook, path)
     seconds = time.monotonic() - began
     return Outcome(path.name, cpu_seconds, seconds, failure=failure, said=said)
@@ -148,6 +148,9 @@ def main() -> int:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--in-place", action="store_true", help="refresh the stored outputs")
     where.add_argument("--into", type=Path, metavar="DIR", help="execute a copy of the tree in DIR")
+    parser.add_argument(
+        "--stale", action="store_true", help="only those whose stored outputs are not their code's"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="chapters at a time (default 2)")
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: all of _toc.yml")
     options = parser.parse_args()
@@ -158,6 +161,13 @@ def main() -> int:
     if options.into:
         copy = copy_tree(options.into).resolve()
         paths = [copy / path.relative_to(ROOT) for path in paths]
+    if options.stale:
+        found = {path: faults(path) for path in paths}
+        print(f"{sum(not why for why in found.values())} of {len(paths)} chapters are as stored")
+        paths = [path for path in paths if found[path]]
+        print(*(f"{path.name}: {found[path][0]}" for path in paths), sep="\n", flush=True)
+        if not paths:
+            return 0
 
     context = multiprocessing.get_context("spawn")
     shared = (context.RLock(), context.Value("i", 0))

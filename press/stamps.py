@@ -1,9 +1,9 @@
 """Stamps: whether what a notebook stores belongs to its code and to the package.
 
-An executed notebook holds a hash of its code and one of the modules that it imports, by which
-`stale` tells whether the outputs belong to the code beside them. A change elsewhere in `src/`, as
-of the command line, leaves it fresh. `python -m press.stamps FILE ...` tells of notebooks that are
-not.
+An executed notebook holds a hash of its code, one of the modules that it imports, and the versions
+that `requirements.txt` pinned of the libraries that these import. By them `stale` tells whether the
+outputs belong to the code beside them. A change elsewhere in `src/`, as of the command line, or of
+another pin leaves it fresh. `python -m press.stamps FILE ...` tells of notebooks that are not.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ import contextlib
 import hashlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import nbformat
 
 from press.colab import is_colab_cell
-from press.imports import SRC, data_files, needed
+from press.contents import ROOT
+from press.imports import SRC, asked, data_files, needed
 from press.mechanisms import parse
 
 TO_WRITE = "to-write"  # the tag of cells that a reader has to complete; see press/student.py
@@ -32,14 +35,19 @@ def code_hash(notebook: nbformat.NotebookNode) -> str:
     return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
 
 
+def python_of(notebook: nbformat.NotebookNode) -> Iterator[str]:
+    """The code cells' Python, without what only IPython reads."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and not is_colab_cell(cell):
+            with contextlib.suppress(SyntaxError):  # a cell that cannot run imports nothing
+                yield ast.unparse(parse(cell.source))
+
+
 def imported(notebook: nbformat.NotebookNode, src: Path = SRC) -> dict[str, Path]:
     """The modules of `src/` that a notebook's code needs, and their files."""
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     found: dict[str, Path] = {}
-    for cell in cells:
-        if not is_colab_cell(cell):
-            with contextlib.suppress(SyntaxError):  # a cell that cannot run imports nothing
-                found |= needed(ast.unparse(parse(cell.source)), src)
+    for source in python_of(notebook):
+        found |= needed(source, src)
     return dict(sorted(found.items()))
 
 
@@ -53,16 +61,53 @@ def package_hash(notebook: nbformat.NotebookNode, src: Path = SRC) -> str:
     return digest.hexdigest()
 
 
+@cache
+def pinned(requirements: Path) -> dict[str, str]:
+    """The libraries that a file of requirements pins, and their versions."""
+    lines = requirements.read_text(encoding="utf8").splitlines()
+    return dict(line.lower().split("==") for line in lines if "==" in line and line[0] != "#")
+
+
+distributions = cache(packages_distributions)  # of each module's name: who brings it
+
+
+def pins(
+    notebook: nbformat.NotebookNode, src: Path = SRC, requirements: Path = ROOT / "requirements.txt"
+) -> dict[str, str]:
+    """The pinned versions of what a notebook imports, and of what its modules import."""
+    sources = [*python_of(notebook)]
+    sources += [path.read_text(encoding="utf8") for path in imported(notebook, src).values()]
+    names = {module.partition(".")[0] for source in sources for module, _ in asked(source)}
+    libraries = {library.lower() for name in names for library in distributions().get(name, [])}
+    versions = pinned(requirements)
+    return {library: versions[library] for library in sorted(libraries & set(versions))}
+
+
+def stamp(notebook: nbformat.NotebookNode) -> dict[str, str | dict[str, str]]:
+    """What an executed notebook holds of its code, of the package and of other libraries."""
+    return {
+        "code": code_hash(notebook),
+        "package": package_hash(notebook),
+        "pins": pins(notebook),
+    }
+
+
 def stale(path: str | Path) -> str | None:
     """Why the stored outputs of a notebook may not be its code's, or None if they are."""
     notebook = nbformat.read(path, as_version=4)
     stored = notebook.metadata.get("attnmt", {})
-    if "code" not in stored or "package" not in stored:
+    now = stamp(notebook)
+    if not now.keys() <= stored.keys():
         return "was never executed by `make notebooks`"
-    if stored["code"] != code_hash(notebook):
+    if stored["code"] != now["code"]:
         return "its code changed after it was executed; run `make notebooks`"
-    if stored["package"] != package_hash(notebook):
+    if stored["package"] != now["package"]:
         return "a module that it imports changed after it was executed; run `make notebooks`"
+    then, pinned_now = stored["pins"], now["pins"]
+    for name in sorted(then.keys() | pinned_now.keys()):
+        if then.get(name) != pinned_now.get(name):
+            versions = f"{then.get(name, 'unpinned')}, and is {pinned_now.get(name, 'unpinned')}"
+            return f"{name} was {versions} in requirements.txt; run `make notebooks`"
     return None
 
 

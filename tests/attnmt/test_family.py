@@ -22,6 +22,8 @@ from attnmt.decoder import Decoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, StackedLSTM
 from attnmt.model import luong
 
+pytestmark = pytest.mark.kernels
+
 # Sentences a batch, and extra columns of padding: with 100 of them a local window, of D = 2, is
 # narrow beside the sentence, and attention takes the path that touches the window alone.
 COMPANY = [(4, 0), (6, 30), (6, 100)]

@@ -9,6 +9,8 @@ from torch.nn.functional import cross_entropy, linear
 from attnmt import fast
 from attnmt.fast import Linear, cross_entropy_, product
 
+pytestmark = pytest.mark.kernels
+
 N, V = 5, 35
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from press.contents import ROOT
 from press.outputs import shrink
-from press.stamps import code_hash, package_hash, stale
+from press.stamps import stale, stamp
 from press.tree import copy_tree
 
 
@@ -37,7 +37,7 @@ def notebook_of(*sources: str, executed: bool = False) -> nbformat.NotebookNode:
         for count, cell in enumerate(cells[1:], 1):
             cell.execution_count = count
             cell.outputs = [new.new_output("stream", name="stdout", text="2\n")]
-        notebook.metadata.attnmt = {"code": code_hash(notebook), "package": package_hash(notebook)}
+        notebook.metadata.attnmt = stamp(notebook)
     return notebook
 
 
@@ -49,6 +49,9 @@ def test_stale_says_why(tmp_path):
     notebook.metadata.attnmt.package = "0" * 64
     nbformat.write(notebook, path)
     assert "a module that it imports changed" in stale(path)
+    notebook.metadata.attnmt = stamp(notebook) | {"pins": {"torch": "1.0"}}
+    nbformat.write(notebook, path)
+    assert "torch was 1.0, and is unpinned in requirements.txt" in stale(path)
     notebook.cells[1].source = "print(1 + 2)"
     nbformat.write(notebook, path)
     assert "code changed" in stale(path)
@@ -104,6 +107,21 @@ def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
     assert "good.ipynb wrote to stderr, cell 4: note" in done.stdout
     assert stale(tmp_path / "good.ipynb") is None
     assert good.metadata.attnmt.cpu_seconds >= 0
+
+
+@pytest.mark.slow
+def test_only_what_is_stale_is_executed_where_that_is_asked_for(tmp_path):
+    fresh, changed = tmp_path / "fresh.ipynb", tmp_path / "changed.ipynb"
+    nbformat.write(notebook_of("print(6 * 7)", executed=True), fresh)
+    nbformat.write(edited(notebook_of("print(6 * 7)", executed=True)), changed)
+    before = fresh.read_bytes()
+    command = [sys.executable, "-m", "press.execute", "--in-place", "--stale", fresh, changed]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert "1 of 2 chapters are as stored" in done.stdout
+    assert "changed.ipynb: its code changed after it was executed" in done.stdout
+    assert "fresh.ipynb" not in done.stdout
+    assert fresh.read_bytes() == before
+    assert done.returncode == 1  # it divides by zero: it was executed, then
 
 
 # --- the strict build

@@ -6,7 +6,7 @@ import pytest
 
 from press.contents import chapters
 from press.imports import asked, module_files, needed
-from press.stamps import imported, package_hash
+from press.stamps import imported, package_hash, pins
 
 FILES = {
     "core/__init__.py": "from core.words import split\nfrom core.measure import score\n",
@@ -97,6 +97,16 @@ def test_an_edit_of_what_is_not_imported_leaves_the_outputs_fresh(src):
         with (src / name).open("a") as file:
             file.write("# more\n")
     assert package_hash(book, src) == first
+
+
+def test_pins_are_those_of_what_the_notebook_and_its_modules_import(src):
+    requirements = src / "requirements.txt"
+    requirements.write_text("# a note\ntorch==2.0\nnumpy==1.0\nruff==0.1\n")
+    (src / "core" / "words.py").write_text("import numpy as np\n")
+    book = notebook("from core.words import np\nimport nobody")
+    assert pins(book, src, requirements) == {"numpy": "1.0"}
+    book = notebook("import torch.nn", "%matplotlib inline")
+    assert pins(book, src, requirements) == {"torch": "2.0"}
 
 
 def test_a_name_that_moves_to_another_module_is_noticed(src):

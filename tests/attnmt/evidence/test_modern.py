@@ -14,6 +14,8 @@ from attnmt.batches import make_batch
 from attnmt.evidence.modern import Modern
 from attnmt.training import Training, bfloat16_trains
 
+pytestmark = pytest.mark.kernels
+
 RECIPE = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
 
 
