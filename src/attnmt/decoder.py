@@ -14,7 +14,7 @@ from torch.nn.functional import dropout
 from attnmt.attention import Attention, FixedContext
 from attnmt.checks import one_of
 from attnmt.encoder import Memory
-from attnmt.fast import Linear, product
+from attnmt.fast import LSTM, Linear, fed
 
 
 class Decoder(nn.Module, ABC):
@@ -52,13 +52,6 @@ class Decoder(nn.Module, ABC):
     def readout(self, features: Tensor) -> Tensor:
         """Features (..., f) to logits over the target vocabulary (..., V)."""
 
-    def ahead(self, Ey: Tensor) -> Tensor | None:
-        """What ``step`` makes of E y alone, of all words (B, T, m) in one product; None if nothing.
-
-        Where there is such a thing, ``step`` takes its part of it as ``ahead``.
-        """
-        return None
-
     def forward(
         self, target_in: Tensor, memory: Memory, final: Any
     ) -> tuple[Tensor, Tensor | None]:
@@ -71,10 +64,8 @@ class Decoder(nn.Module, ABC):
         features: list[Tensor] = []
         aligns: list[Tensor | None] = []
         Ey = self.embed(target_in)  # (B, T, m)
-        ahead = self.ahead(Ey)
         for t in range(Ey.size(1)):
-            known = {} if ahead is None else {"ahead": ahead[:, t]}
-            feature, align, state = self.step(Ey[:, t], state, memory, **known)
+            feature, align, state = self.step(Ey[:, t], state, memory)
             features.append(feature)
             aligns.append(align)
         align = None if aligns[0] is None else torch.stack(aligns, dim=1)
@@ -153,12 +144,8 @@ class BahdanauDecoder(Decoder):
         """``s_0 = tanh(W_s h_1(backward))`` (RNNencdec: of ``h_S``), and ``U_a h_j`` for all j."""
         return self.attention.prepare(memory), BahdanauState(torch.tanh(self.W_s(final)), 0)
 
-    def ahead(self, Ey: Tensor) -> Tensor:
-        """``[W_z; W_r; W] E y`` of all words: (B, T, 3n)."""
-        return self.W_gates(Ey)
-
     def step(
-        self, Ey: Tensor, state: BahdanauState, memory: Memory, ahead: Tensor | None = None
+        self, Ey: Tensor, state: BahdanauState, memory: Memory
     ) -> tuple[Tensor, Tensor | None, BahdanauState]:
         """Write target position i.
 
@@ -166,7 +153,6 @@ class BahdanauDecoder(Decoder):
             Ey: E y_{i-1}, (B, m), the embedding of the word written last.
             state: s_{i-1}.
             memory: prepared by ``start``.
-            ahead: ``[W_z; W_r; W] E y_{i-1}``, (B, 3n), if it has been computed.
 
         Returns:
             features (B, n + m + d), what the output layer reads; align (B, S), alpha_ij; s_i.
@@ -176,8 +162,8 @@ class BahdanauDecoder(Decoder):
         context = context.squeeze(1)  # (B, d)
         align = None if align is None else align.squeeze(1)  # (B, S)
 
-        ahead = self.W_gates(Ey) if ahead is None else ahead
-        read_z, read_r, read_s = (ahead + self.C_gates(context)).chunk(3, dim=-1)  # (B, n) each
+        read = self.W_gates(Ey) + self.C_gates(context)  # (B, 3n)
+        read_z, read_r, read_s = read.chunk(3, dim=-1)  # (B, n) each
         recur_z, recur_r = self.U_zr(s_prev).chunk(2, dim=-1)
         z = torch.sigmoid(read_z + recur_z)  # (B, n)
         r = torch.sigmoid(read_r + recur_r)  # (B, n)
@@ -211,13 +197,6 @@ class LSTMState(NamedTuple):
         return LSTMState(self.h[:, rows], self.c[:, rows], h_tilde, time=self.time)
 
 
-def pass_gates(gates: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    """An LSTM's new h and c (B, n), by what its four gates are computed from (B, 4n), and its c."""
-    i, f, g, o = gates.chunk(4, dim=1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
-
-
 class LSTMDecoder(Decoder):
     """Layers of LSTM, and an output layer: what the decoders of Sutskever and Luong have in common.
 
@@ -243,18 +222,9 @@ class LSTMDecoder(Decoder):
         super().__init__()
         self.embedding = nn.Embedding(words, embedding)
         inner = dropout if layers > 1 else 0.0
-        self.rnn = nn.LSTM(inputs or embedding, hidden, layers, batch_first=True, dropout=inner)
+        self.rnn = LSTM(inputs or embedding, hidden, layers, batch_first=True, dropout=inner)
         self.W_s = Linear(hidden, words)
         self.dropout = dropout
-
-    def recur(self, read: Tensor, state: LSTMState) -> tuple[Tensor, Tensor, Tensor]:
-        """One step of all layers, which read (B, m): the top layer's h_t (B, 1, n), all h and c."""
-        if self.rnn.num_layers > 1:
-            h_t, (h, c) = self.rnn(read[:, None], (state.h, state.c))
-            return h_t, h, c
-        W, U, b, b_U = self.rnn.all_weights[0]
-        h, c = pass_gates(product(read, W, b) + product(state.h[0], U, b_U), state.c[0])
-        return h[:, None], h[None], c[None]
 
     def readout(self, features: Tensor) -> Tensor:
         """``W_s h~_t``: (..., n) to (..., V)."""
@@ -281,7 +251,7 @@ class SutskeverDecoder(LSTMDecoder):
 
     def step(self, Ey: Tensor, state: LSTMState, memory: Memory) -> tuple[Tensor, None, LSTMState]:
         """Recur: features (B, n) are the top layer's state; there is no align."""
-        h_t, h, c = self.recur(self.drop(Ey), state)  # h_t: (B, 1, n)
+        h_t, (h, c) = self.rnn(self.drop(Ey)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
         return h_t.squeeze(1), None, LSTMState(h, c, None, time=state.time + 1)
 
     def forward(
@@ -338,7 +308,7 @@ class LuongDecoder(LSTMDecoder):
     ) -> tuple[Tensor, Tensor, LSTMState]:
         """Recur, then :meth:`attend`: features h~_t (B, n), align (B, S), the new state."""
         read = torch.cat([Ey, state.h_tilde], dim=-1) if self.feeding else Ey
-        h_t, h, c = self.recur(self.drop(read), state)  # h_t: (B, 1, n)
+        h_t, (h, c) = self.rnn(self.drop(read)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
         h_tilde, align = (each.squeeze(1) for each in self.attend(h_t, memory, state.time))
         fed = h_tilde if self.feeding else None
         return h_tilde, align, LSTMState(h, c, fed, time=state.time + 1)
@@ -347,34 +317,10 @@ class LuongDecoder(LSTMDecoder):
         self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, Tensor]:
         """As :meth:`Decoder.forward`: in one call, where the LSTM reads words alone."""
+        if self.feeding and self.rnn.num_layers == 1:
+            return fed(self, target_in, *self.start(memory, final))  # the same loop, sooner
         if self.feeding:
-            one = self.rnn.num_layers == 1
-            return (self.forward_fed if one else super().forward)(target_in, memory, final)
+            return super().forward(target_in, memory, final)
         memory, state = self.start(memory, final)
         h, _ = self.rnn(self.drop(self.embedding(target_in)), (state.h, state.c))  # (B, T, n)
         return self.attend(h, memory, time=0)
-
-    def forward_fed(
-        self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, Tensor]:
-        """As :meth:`Decoder.forward` of one layer, whose gates ``W E y`` are computed ahead.
-
-        ``W`` meets ``[E y_{t-1}; h~_{t-1}]``. Its left half needs no step, and its right half joins
-        ``U``, which meets h_{t-1}, in one product.
-        """
-        memory, state = self.start(memory, final)
-        h = state.h[0]  # (B, n), as the other two
-        c = state.c[0]
-        h_tilde = state.h_tilde
-        W, U, *biases = self.rnn.all_weights[0]
-        W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
-        WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)
-        read = product(self.drop(self.embedding(target_in)), W_y, sum(biases))  # (B, T, 4n)
-        features: list[Tensor] = []
-        aligns: list[Tensor] = []
-        for t, Wy in enumerate(read.unbind(dim=1)):
-            h, c = pass_gates(Wy + product(torch.cat([self.drop(h_tilde), h], 1), WU), c)
-            h_tilde, align = (each.squeeze(1) for each in self.attend(h[:, None], memory, t))
-            features.append(h_tilde)
-            aligns.append(align)
-        return torch.stack(features, dim=1), torch.stack(aligns, dim=1)

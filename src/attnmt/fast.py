@@ -3,6 +3,8 @@
 Nothing here is of the papers. What each part saves was measured (the page on costs has the table).
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.autograd import Function
@@ -75,6 +77,60 @@ class Linear(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """``W x + b`` of (..., n): (..., m)."""
         return product(x, self.weight, self.bias)
+
+
+def pass_gates(gates: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+    """An LSTM's new h and c (B, n), by what its four gates are computed from (B, 4n), and its c."""
+    i, f, g, o = gates.chunk(4, dim=1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+class LSTM(nn.LSTM):
+    """torch.nn.LSTM, ``batch_first``, whose one layer takes a single step by two products."""
+
+    def forward(
+        self, x: Tensor, state: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Read (B, T, m) from a state; returns the top layer's h (B, T, n), and all h and c."""
+        if state is None or x.size(1) > 1 or self.num_layers > 1:
+            return super().forward(x, state)
+        h, c = state
+        W, U, b, b_U = self.all_weights[0]
+        h, c = pass_gates(product(x[:, 0], W, b) + product(h[0], U, b_U), c[0])
+        return h[:, None], (h[None], c[None])
+
+
+def fed(decoder: Any, target_in: Tensor, memory: Any, state: Any) -> tuple[Tensor, Tensor]:
+    """The loop of a :class:`.LuongDecoder` with input feeding and one layer, its step taken apart.
+
+    ``W`` meets ``[E y_{t-1}; h~_{t-1}]``. Its left half needs no step, so it meets all words in one
+    product; its right half joins ``U``, which meets h_{t-1}.
+
+    Args:
+        decoder: the decoder.
+        target_in: what it reads, (B, T).
+        memory, state: as its ``start`` gives them.
+
+    Returns:
+        features (B, T, n), align (B, T, S), as of its ``step``.
+    """
+    h = state.h[0]  # (B, n), as the other two
+    c = state.c[0]
+    h_tilde = state.h_tilde
+    W, U, *biases = decoder.rnn.all_weights[0]
+    W_y, W_fed = W.split([decoder.embedding.embedding_dim, h.size(1)], dim=1)
+    WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)
+    read = product(decoder.drop(decoder.embedding(target_in)), W_y, sum(biases))  # (B, T, 4n)
+    features: list[Tensor] = []
+    aligns: list[Tensor] = []
+    for t, Wy in enumerate(read.unbind(dim=1)):
+        gates = Wy + product(torch.cat([decoder.drop(h_tilde), h], dim=1), WU)
+        h, c = pass_gates(gates, c)
+        h_tilde, align = (each.squeeze(1) for each in decoder.attend(h[:, None], memory, t))
+        features.append(h_tilde)
+        aligns.append(align)
+    return torch.stack(features, dim=1), torch.stack(aligns, dim=1)
 
 
 class _CrossEntropy(Function):
