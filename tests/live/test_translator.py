@@ -81,11 +81,11 @@ def test_a_page_need_not_wait(name, controlled):
         names = [key for key in file.keys() if not key.endswith("embedding.weight")]  # noqa: SIM118
     (work,) = ask({"task": "work", "model": path, "sentence": sentence, "names": names})
     steps = {"first": 1, "whole": work["words"] + 1}
-    for part, written in steps.items():
+    for part, words in steps.items():
         for key, reads in work[part].items():
             per_step = len(sentence) if key.endswith("v_a.weight") else 1
             once = len(sentence) if key.startswith("encoder.") or ".attention." in key else 0
-            assert reads <= max(once, written * per_step), (part, key)
+            assert reads <= max(once, words * per_step), (part, key)
     assert len(work["whole"]) > len(names) / 2  # they were counted
 
 
