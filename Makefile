@@ -15,7 +15,7 @@ export MKL_NUM_THREADS = 1
 export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html slides notebooks record study publish student grade pdf test whole install lint unit nbval strict browser \
+.PHONY: help book html slides notebooks record verdicts study publish student grade pdf test whole install lint unit nbval strict browser \
 	colab format clean
 .NOTPARALLEL:
 
@@ -26,6 +26,7 @@ help:
 	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
 	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
+	@echo "make verdicts   judge the whole list of claims by the recorded runs, into results/verdicts.json"
 	@echo "make study      make a study again, in results/studies (NAME=searches)"
 	@echo "make publish    give a copy its address (REPOSITORY=https://github.com/someone/somewhere)"
 	@echo "make student    write the student edition, without solutions, into _build/student"
@@ -62,6 +63,9 @@ notebooks: $(STAMP)
 
 record: $(STAMP)
 	$(BIN)/attnmt record $(RUNS)
+
+verdicts: $(STAMP)
+	$(BIN)/python -m attnmt.evidence.claims
 
 study: $(STAMP)
 	$(BIN)/python -m studies $(NAME)

@@ -21,7 +21,7 @@ from torch.nn.functional import linear
 from attnmt import Pair, Recipe, Translator, beam_search, luong
 from attnmt.batches import Batch, make_batch, pad
 from attnmt.encoder import held, packed
-from attnmt.fast import product
+from attnmt.fast import by_onednn
 from attnmt.training import OPTIMISERS, Training
 from attnmt.vocab import Vocabulary
 from studies.study import save_store, store_of, versions
@@ -142,7 +142,7 @@ def lessons() -> dict[str, list[float]]:
     weights = torch.randn(5_921, 256)
     libraries = [
         median(lambda by=by: by(features, weights), time.process_time, times=15)
-        for by in (linear, product)
+        for by in (linear, by_onednn)
     ]
     sentences = [[4] * draw for draw in random.Random(0).choices(range(8, 21), k=64)]
     rnn = torch.nn.LSTM(128, 128, batch_first=True, bidirectional=True)

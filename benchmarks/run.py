@@ -29,7 +29,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attnmt import multi30k
 from attnmt.batches import batches, pad
-from attnmt.fast import product
+from attnmt.fast import by_onednn
 from attnmt.files import write_aside
 from attnmt.vocab import Vocabulary
 from benchmarks import peers, search
@@ -65,7 +65,7 @@ def gemm_peaks(seconds: float = 0.5, n: int = 1024) -> dict[str, float]:
     a = torch.randn(n, n)
     b = torch.randn(n, n)
     best = {}
-    for library, multiply in {"PyTorch's own": linear, "oneDNN": product}.items():
+    for library, multiply in {"PyTorch's own": linear, "oneDNN": by_onednn}.items():
         best[library] = 0.0
         end = time.process_time() + seconds
         while time.process_time() < end:

@@ -15,14 +15,12 @@ import pytest
 from press.tree import copy_tree
 
 ROOT = Path(__file__).resolve().parents[1]
-CORE = ROOT / "src" / "attnmt"
-GRAMMAR = CORE / "grammar"
+GRAMMAR = ROOT / "src" / "attnmt" / "grammar"
 ROOMS = ("src", "studies", "press", "benchmarks")
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 each_module = pytest.mark.parametrize(
     "path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix()
 )
-LIMIT = 2_000  # lines of code of the core: what a student reads in two evenings
 # of the grammar, and of the file that keeps what it made
 GRAMMAR_LIMITS = {"__init__.py": 700, "store.py": 130}
 FUNCTION_LIMIT = 40
@@ -157,11 +155,6 @@ def test_an_import_the_other_way_is_refused(tmp_path, file, line):
     done = lint_imports(tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
     assert Path(file).stem.replace("__init__", "attnmt.grammar") in done.stdout
-
-
-def test_the_core_stays_small():
-    lengths = {path.name: len(lines_of_code(path.read_text("utf8"))) for path in CORE.glob("*.py")}
-    assert sum(lengths.values()) < LIMIT, lengths
 
 
 def test_the_grammar_knows_nothing_of_attention_and_stays_small():

@@ -1,5 +1,7 @@
 """fast.py: the same numbers as PyTorch's own, and the same gradients."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy, linear
@@ -12,7 +14,10 @@ N, V = 5, 35
 
 @pytest.fixture
 def all_are_large(monkeypatch):
-    """Every product of float32 is left to oneDNN."""
+    """Every product of float32 is left to oneDNN, whatever the processor."""
+    if not fast.has_onednn():
+        pytest.skip("this PyTorch has no product by oneDNN")
+    monkeypatch.setattr(fast, "ONEDNN", True)
     monkeypatch.setattr(fast, "LARGE", 0)
 
 
@@ -49,14 +54,25 @@ def test_what_needs_no_gradient_gets_none(all_are_large):
 
 
 @pytest.mark.filterwarnings("ignore:TF32")  # of PyTorch's own switch, on putting it back
-@pytest.mark.parametrize("why", ["small", "double", "switched off"])
+@pytest.mark.parametrize("why", ["small", "double", "switched off", "does not pay"])
 def test_other_products_are_left_to_pytorch(why, monkeypatch):
+    monkeypatch.setattr(fast, "ONEDNN", why != "does not pay")
     monkeypatch.setattr(fast, "LARGE", 3 * V * N + (why == "small"))
     x, W = drawn(3, N), drawn(V, N)
     if why == "double":
         x, W = x.double(), W.double()
     with torch.backends.mkldnn.flags(enabled=why != "switched off"):
         assert "_Product" not in product(x, W).grad_fn.name()
+
+
+@pytest.mark.parametrize("operator", [True, False])
+@pytest.mark.parametrize("processor", ["AVX512", "AVX2", "DEFAULT", "SVE256"])
+def test_onednn_pays_with_avx512_and_its_operator_alone(processor, operator, monkeypatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: processor)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    there = SimpleNamespace(_linear_pointwise=None) if operator else SimpleNamespace()
+    monkeypatch.setattr(torch.ops, "mkldnn", there)
+    assert fast.onednn_pays() == (operator and processor == "AVX512")
 
 
 def test_a_linear_layer_is_kept_as_pytorchs_is():

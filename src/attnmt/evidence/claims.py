@@ -6,6 +6,10 @@ verdict on a paper. What was not run says so and has no verdict::
 
     for row in judge():
         print(row.claim.claim, row.ours, row.verdict)
+
+The rows of a table are decided together, so the whole list is judged at once, by ``make verdicts``,
+into ``results/verdicts.json``. :func:`judge` and :func:`so_far` read that file; whichever rows a
+page asks for, their intervals are those of the whole list.
 """
 
 import hashlib
@@ -13,7 +17,7 @@ import json
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +35,7 @@ from attnmt.evidence.comparison import (
     Decision,
     Expected,
     System,
+    Term,
     compare,
     constant,
     decide,
@@ -233,6 +238,7 @@ class Row:
         seeds: recorded, of both systems.
         means: of both systems over these seeds.
         missing: what is missing, if it was not run; with a decision, what it still waits for.
+        power: that was expected of a claim with these seeds, in its group.
     """
 
     claim: Claim
@@ -240,6 +246,7 @@ class Row:
     seeds: tuple[int, int] = (0, 0)
     means: tuple[float, float] | None = None
     missing: str = ""
+    power: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -283,10 +290,38 @@ def recorded(name: str, seeds: int) -> list[Run]:
     return found
 
 
-def judge(
+def judge(ids: Iterable[str] | None = None) -> list[Row]:
+    """Rows of the list, in its order, as they were judged with all other rows of their groups.
+
+    Args:
+        ids: of the rows that are wanted; all by default.
+
+    Raises:
+        ValueError: the verdicts are older than what they were judged from; an unknown id.
+    """
+    rows = so_far(ids)
+    return [Row(row.claim, None, missing=row.missing) if row.missing else row for row in rows]
+
+
+def so_far(ids: Iterable[str] | None = None) -> list[Row]:
+    """:func:`judge`, with an interval for rows that still wait for seeds but have two of each.
+
+    Such a row has a decision and says in ``missing`` what it waits for. It has no verdict: the
+    number of seeds was fixed beforehand, so that nobody stops where the result pleases.
+    """
+    rows = read_verdicts()
+    if ids is None:
+        return rows
+    wanted = set(ids)
+    if unknown := wanted - {row.claim.id for row in rows}:
+        raise ValueError(f"claims.toml has no {', '.join(sorted(unknown))}")
+    return [row for row in rows if row.claim.id in wanted]
+
+
+def judge_runs(
     claims: ClaimList | None = None, load: Load = recorded, known: dict | None = None
 ) -> list[Row]:
-    """Judge every row of the list by the truth rule, in its order.
+    """Judge every row of a list by the truth rule, in its order, from the runs themselves.
 
     A row is judged once both systems have as many seeds as its tier records; more are taken as they
     come, in the order of their numbers, up to the number that was fixed. In each group, Holm's
@@ -300,32 +335,30 @@ def judge(
     claims = claims or load_claims()
     known = {} if known is None else known
     rows = {claim.id: _measure(claim, claims.tiers, load, known=known) for claim in claims.claims}
-    decided: dict[str, Decision] = {}
+    judged: dict[str, Row] = {}
     for group in dict.fromkeys(claim.group for claim in claims.claims):
-        ready = {
-            claim.id: rows[claim.id][0]
+        ready = [
+            claim
             for claim in claims.claims
             if claim.group == group and isinstance(rows[claim.id][0], Comparison)
-        }
-        decided |= dict(zip(ready, decide(list(ready.values())), strict=True))
+        ]
+        decisions = decide([rows[claim.id][0] for claim in ready])
+        for claim, decision in zip(ready, decisions, strict=True):
+            _, seeds, means = rows[claim.id]
+            likely = power(claim, seeds, len(ready)) if claim.kind == "claim" else None
+            judged[claim.id] = Row(claim, decision, seeds, means, power=likely)
     return [
-        Row(claim, decided[claim.id], *rows[claim.id][1:])
-        if claim.id in decided
-        else Row(claim, None, missing=rows[claim.id][0])
+        judged.get(claim.id) or Row(claim, None, missing=rows[claim.id][0])
         for claim in claims.claims
     ]
 
 
-def so_far(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
-    """:func:`judge`, with an interval for rows that still wait for seeds but have two of each.
-
-    Such a row has a decision and says in ``missing`` what it waits for. It has no verdict: the
-    number of seeds was fixed beforehand, so that nobody stops where the result pleases.
-    """
+def judge_runs_so_far(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
+    """:func:`so_far`, from the runs themselves."""
     claims = claims or load_claims()
     few = replace(claims, tiers=dict.fromkeys(claims.tiers, FEWEST))
     known: dict = {}
-    both = zip(judge(claims, load, known), judge(few, load, known), strict=True)
+    both = zip(judge_runs(claims, load, known), judge_runs(few, load, known), strict=True)
     return [row if row.decision else replace(early, missing=row.missing) for row, early in both]
 
 
@@ -336,7 +369,7 @@ def judge_undertrained(claims: ClaimList | None = None) -> list[Row]:
     """
     claims = claims or load_claims()
     few = replace(claims, tiers=dict.fromkeys(claims.tiers, FEWEST))
-    return judge(few, lambda name, seeds: undertrained_runs(*name.rsplit("-", 1))[:seeds])
+    return judge_runs(few, lambda name, seeds: undertrained_runs(*name.rsplit("-", 1))[:seeds])
 
 
 def _measure(claim: Claim, tiers: dict[str, int], load: Load, known: dict) -> tuple:
@@ -374,6 +407,107 @@ def _system(claim: Claim, runs: Sequence[Run], search: str) -> System:
     return measured(runs, claim.metric, claim.parts[0], search=search)
 
 
+# --------------------------------------------------------------------------------------- verdicts
+
+PRECISION = 9  # significant digits of the file, so that it is the same on every machine
+
+
+def fingerprint() -> str:
+    """SHA-256 of what the verdicts rest on: the list, the plan, and the runs that the list names.
+
+    Of a run that is its file and, where they were kept, the statistics of its sentences.
+    """
+    folder = results_folder()
+    digest = hashlib.sha256()
+    for name in ("claims.toml", "runs.toml"):
+        digest.update((folder / name).read_text(encoding="utf-8").encode())
+    text = (folder / "claims.toml").read_text(encoding="utf-8")
+    rows = [row for row in tomllib.loads(text)["claims"] if row["tier"] != "none"]
+    sides = [side for row in rows for side in (row["first"], row["second"])]
+    for system in sorted({side.partition("@")[0] for side in sides if isinstance(side, str)}):
+        for run in sorted(folder.glob(f"{system}-?.json")):
+            digest.update(run.name.encode() + run.read_text(encoding="utf-8").encode())
+            kept = folder / "sentences" / f"{run.stem}.npz"
+            digest.update(kept.read_bytes() if kept.exists() else b"")
+    return digest.hexdigest()
+
+
+def write_verdicts(path: Path | None = None) -> Path:
+    """Judge the whole list and write it down; the command is ``make verdicts``."""
+    path = path or results_folder() / "verdicts.json"
+    rows = judge_runs_so_far()
+    found = {row.claim.id: _written(row) for row in rows}
+    text = json.dumps({"judged_from": fingerprint(), "rows": found}, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    return path
+
+
+def read_verdicts(path: Path | None = None) -> list[Row]:
+    """The whole list as it was judged, in milliseconds.
+
+    Raises:
+        ValueError: the file is older than what it was judged from, or is missing.
+    """
+    path = path or results_folder() / "verdicts.json"
+    file = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if file.get("judged_from") != fingerprint():
+        why = "is older than the claims or runs that it was judged from" if file else "is missing"
+        raise ValueError(f"results/{path.name} {why}; run: make verdicts")
+    return [_read(claim, file["rows"][claim.id]) for claim in load_claims().claims]
+
+
+def _written(row: Row) -> dict[str, Any]:
+    """A row for the file. Its two terms are what a reader needs to decide its group again."""
+    if (decision := row.decision) is None:
+        return {"verdict": row.verdict, "missing": row.missing}
+    one = decision.comparison
+    terms = {"over_seeds": one.seeds, "over_sentences": one.sentences}
+    written = {
+        "verdict": row.verdict,
+        "missing": row.missing,
+        "decision": decision.verdict,
+        "difference": _rounded(one.difference),
+        "interval": [_rounded(decision.low), _rounded(decision.high)],
+        "level": _rounded(decision.level),
+        "seeds": row.seeds,
+        "means": [_rounded(mean) for mean in row.means],
+        "covers": one.covers,
+    }
+    for name, term in terms.items():
+        degrees = None if math.isinf(term.degrees) else _rounded(term.degrees)
+        written[name] = {"variance": _rounded(term.variance), "degrees": degrees}
+    if row.power is not None:
+        written["power"] = round(row.power, 3)
+    return written
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{PRECISION}g}")
+
+
+def _read(claim: Claim, row: dict[str, Any]) -> Row:
+    if "decision" not in row:
+        return Row(claim, None, missing=row["missing"])
+    seeds, sentences = (
+        Term(term["variance"], math.inf if term["degrees"] is None else term["degrees"])
+        for term in (row["over_seeds"], row["over_sentences"])
+    )
+    one = Comparison(
+        difference=row["difference"],
+        seeds=seeds,
+        sentences=sentences,
+        covers=row["covers"],
+        expected=claim.expected,
+        margin=claim.margin,
+        claim=claim.claim,
+    )
+    low, high = row["interval"]
+    decision = Decision(one, row["level"], low, high=high, verdict=row["decision"])
+    first, second = row["means"]
+    power_of = row.get("power")
+    return Row(claim, decision, tuple(row["seeds"]), (first, second), row["missing"], power_of)
+
+
 # ----------------------------------------------------------------------------------------- tables
 
 
@@ -387,12 +521,7 @@ def summary(rows: Sequence[Row], likely: float = 0.8) -> str:
     judged = [row for row in rows if row.decision]
     counts = Counter(row.verdict for row in judged)
     verdicts = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS)
-    in_group = Counter(row.claim.group for row in judged)
-    sure = [
-        row
-        for row in judged
-        if power(row.claim, row.seeds, comparisons=in_group[row.claim.group]) >= likely
-    ]
+    sure = [row for row in judged if row.power >= likely]
     decided = sum(row.verdict != "undecided" for row in sure)
     return (
         f"{len(rows)} claims of the papers, {len(judged)} of them judged. {verdicts}; "
@@ -417,3 +546,7 @@ def verdict_table(rows: Sequence[Row]) -> str:
         cells = [claim.claim, where, theirs, row.ours or "–", seeds, verdict]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(write_verdicts())

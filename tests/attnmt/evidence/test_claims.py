@@ -7,20 +7,26 @@ from datetime import date
 import numpy as np
 import pytest
 
+from attnmt.evidence import claims as listing
 from attnmt.evidence import measured as measuring
 from attnmt.evidence.claims import (
     SO_FAR,
     ClaimList,
     Row,
     corpus_of,
+    fingerprint,
     judge,
+    judge_runs,
+    judge_runs_so_far,
     judge_undertrained,
     load_claims,
     paired,
     power,
+    read_verdicts,
     so_far,
     summary,
     verdict_table,
+    write_verdicts,
 )
 from attnmt.evidence.comparison import (
     Comparison,
@@ -36,7 +42,7 @@ from attnmt.evidence.runs import book, planned, results_folder, undertrained
 
 # Of the list as it was frozen. Whoever changes a claim writes down in [[changes]] of claims.toml
 # what was changed, when, and why, with the new sum; and puts it here.
-FROZEN = "b990ba540ed37692ad11fdddc315117487961607ad59a331d19302c7856986e4"
+FROZEN = "852d559c9dcbd7d61647944d5abd6a253bfcf002d7fd05051e4ca1f54027ffa9"
 LIST = load_claims()
 PAPERS = [claim for claim in LIST.claims if claim.kind == "claim"]
 QUESTIONS = [claim for claim in LIST.claims if claim.kind == "question"]
@@ -56,7 +62,7 @@ def earlier(name: str, seeds: int) -> list:
 def rows() -> dict[str, Row]:
     """The list judged by the runs of the earlier edition: numbers to try the code on."""
     three = replace(LIST, tiers=dict.fromkeys(LIST.tiers, 3))
-    return {row.claim.id: row for row in judge(three, earlier)}
+    return {row.claim.id: row for row in judge_runs(three, earlier)}
 
 
 # --------------------------------------------------------------------------------------- the list
@@ -236,8 +242,10 @@ def test_what_was_not_run_has_no_verdict(rows):
 
 
 def test_with_fewer_seeds_than_its_tier_records_a_row_is_not_run():
-    assert {row.verdict for row in judge(LIST, lambda name, n: earlier(name, n)[:1])} == {"not run"}
-    found = {row.claim.id: row for row in judge(LIST, earlier)}
+    assert {row.verdict for row in judge_runs(LIST, lambda name, n: earlier(name, n)[:1])} == {
+        "not run"
+    }
+    found = {row.claim.id: row for row in judge_runs(LIST, earlier)}
     assert found["b1-search"].missing == "rnnsearch-grammar has 3 of 8 seeds (tier A)"
     assert found["b1-search-captions"].verdict != "not run"  # three are what tier B has
 
@@ -262,8 +270,70 @@ def test_a_table_is_judged_together_by_the_one_rule(rows):
     assert max(row.decision.level for row in group) > 0.99
 
 
-def test_the_runs_of_today_can_be_judged():
-    assert len(judge()) == len(LIST.claims)
+# ------------------------------------------------------------------------- the one judged list
+
+
+def interval(row: Row) -> tuple | None:
+    return row.decision and (row.decision.low, row.decision.high, row.verdict)
+
+
+@pytest.mark.slow
+def test_the_stored_verdicts_are_those_of_the_runs(tmp_path):
+    fresh = {row.claim.id: row for row in read_verdicts(write_verdicts(tmp_path / "v.json"))}
+    for row in so_far():
+        new = fresh.pop(row.claim.id)
+        assert (row.verdict, row.seeds, row.missing) == (new.verdict, new.seeds, new.missing)
+        if row.decision:
+            assert interval(row)[:2] == pytest.approx(interval(new)[:2], rel=1e-6)
+            assert row.power == new.power
+    assert not fresh
+
+
+def test_stored_intervals_have_the_correction_of_the_whole_group():
+    stored = [row for row in judge() if row.decision]
+    for group in {row.claim.group for row in stored}:
+        rows = [row for row in stored if row.claim.group == group]
+        for row, one in zip(rows, decide([row.decision.comparison for row in rows])):
+            assert interval(row)[:2] == pytest.approx((one.low, one.high), rel=1e-6)
+            assert row.decision.verdict == one.verdict
+
+
+@pytest.mark.parametrize("claim", LIST.claims, ids=lambda claim: claim.id)
+def test_a_row_asked_for_alone_is_the_whole_lists(claim, whole):
+    (row,) = judge([claim.id])
+    assert interval(row) == interval(whole[claim.id])
+
+
+@pytest.fixture(scope="module")
+def whole() -> dict[str, Row]:
+    return {row.claim.id: row for row in judge()}
+
+
+def test_an_unknown_row_is_refused():
+    with pytest.raises(ValueError, match=r"claims\.toml has no b1-serach"):
+        judge(["b1-search", "b1-serach"])
+
+
+@pytest.mark.parametrize("changed", ["claims.toml", "runs.toml", "b-0.json", "sentences/b-0.npz"])
+def test_verdicts_older_than_what_they_were_judged_from_are_refused(changed, tmp_path, monkeypatch):
+    (tmp_path / "sentences").mkdir()
+    (tmp_path / "claims.toml").write_text(
+        '[[claims]]\nid = "one"\ntier = "A"\nfirst = "b"\nsecond = 1.0\n', encoding="utf-8"
+    )
+    for name in ("runs.toml", "b-0.json", "sentences/b-0.npz", "other-0.json"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    monkeypatch.setattr(listing, "results_folder", lambda: tmp_path)
+    path = tmp_path / "verdicts.json"
+    with pytest.raises(ValueError, match=r"verdicts\.json is missing; run: make verdicts"):
+        read_verdicts()
+    before = fingerprint()
+    path.write_text(f'{{"judged_from": "{before}"}}', encoding="utf-8")
+    (tmp_path / "other-0.json").write_text("not in the list", encoding="utf-8")
+    assert fingerprint() == before
+    with (tmp_path / changed).open("a", encoding="utf-8") as file:
+        file.write("# one more line")
+    with pytest.raises(ValueError, match=r"is older than .*; run: make verdicts"):
+        read_verdicts()
 
 
 def test_the_summary_counts_the_papers_claims(rows):
@@ -273,7 +343,7 @@ def test_the_summary_counts_the_papers_claims(rows):
     for verdict in ("agrees", "opposite", "no difference", "undecided"):
         assert f"{verdict}: {sum(row.verdict == verdict for row in judged)}" in text
     assert f"not run: {len(PAPERS) - len(judged)}." in text
-    assert "Of the 0 that were judged" in summary(judge(LIST, lambda name, seeds: []))
+    assert "Of the 0 that were judged" in summary(judge_runs(LIST, lambda name, seeds: []))
 
 
 def test_the_table_shows_both_differences_and_what_is_missing(rows):
@@ -354,7 +424,7 @@ def test_two_searches_of_the_same_models_are_paired(kept):
     claim = replace(LIST["q-beam"], first="kept-grammar@beam5", second="kept-grammar", seeds=(2, 2))
     assert paired(claim)
     assert not paired(LIST["b1-search"])
-    (row,) = judge(ClaimList((claim,), {"B": 2}, ()), lambda name, seeds: runs)
+    (row,) = judge_runs(ClaimList((claim,), {"B": 2}, ()), lambda name, seeds: runs)
     one = row.decision.comparison
     assert one.seeds.degrees == pytest.approx(1)
     greedy, beam = measured(runs), measured(runs, search="beam5")
@@ -397,37 +467,37 @@ def some(ids: tuple[str, ...]) -> ClaimList:
 
 def test_a_row_that_waits_for_seeds_has_an_interval_and_no_verdict():
     """Five seeds were fixed for tier A; the earlier edition has three."""
-    (row,) = so_far(some(("b2-falls",)), earlier)
+    (row,) = judge_runs_so_far(some(("b2-falls",)), earlier)
     assert row.decision and row.outcome == "agrees"
     assert row.verdict == SO_FAR
     assert "3 of 5 seeds" in row.missing
-    assert judge(some(("b2-falls",)), earlier)[0].decision is None
+    assert judge_runs(some(("b2-falls",)), earlier)[0].decision is None
 
 
 def test_a_complete_row_is_judged_as_ever():
     chosen = some(("l1-reverse", "b2-falls"))
-    complete, waiting = so_far(chosen, earlier)
-    assert complete == judge(chosen, earlier)[0]
+    complete, waiting = judge_runs_so_far(chosen, earlier)
+    assert complete == judge_runs(chosen, earlier)[0]
     assert complete.verdict == complete.outcome == "agrees"
     assert waiting.verdict == SO_FAR
 
 
 def test_one_seed_has_no_interval():
-    (row,) = so_far(some(("b2-falls",)), lambda name, seeds: earlier(name, seeds)[:1])
+    (row,) = judge_runs_so_far(some(("b2-falls",)), lambda name, seeds: earlier(name, seeds)[:1])
     assert row.decision is None and row.verdict == "not run"
 
 
 def test_a_question_that_waits_is_not_answered():
-    (row,) = so_far(some(("q-share-encdec",)), earlier)
+    (row,) = judge_runs_so_far(some(("q-share-encdec",)), earlier)
     assert row.verdict == SO_FAR and row.outcome == "yes"
 
 
 def test_systems_are_measured_once_for_several_calls():
     known: dict = {}
-    first = judge(some(("l1-reverse",)), earlier, known)
+    first = judge_runs(some(("l1-reverse",)), earlier, known)
     systems = dict(known)
     assert len(systems) == 2
-    assert judge(some(("l1-reverse",)), earlier, known) == first
+    assert judge_runs(some(("l1-reverse",)), earlier, known) == first
     assert known == systems
 
 
