@@ -1,7 +1,10 @@
 """On every width of a screen what a page shows stays in its column, and in the dark it is dark."""
 
+import io
+
 import pytest
 from conftest import go
+from PIL import Image
 from test_site import DESK, WRITTEN
 
 pytestmark = pytest.mark.browser
@@ -48,3 +51,19 @@ def test_nothing_runs_out_of_its_column(browser, address, name):
             assert left >= 0 and right <= inner, (width, left, right)
     page.close()
     assert found == {}
+
+
+@pytest.mark.parametrize("name", [f"book/{n}.html" for n in ("02_fixed_length", "08_whole_family")])
+def test_on_a_dark_page_pictures_have_no_white_paper(browser, address, name):
+    page = browser.new_page(viewport=DESK, color_scheme="dark")
+    go(page, address + name)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    pictures = page.locator("div.cell_output img")
+    assert pictures.count() > 0
+    for number in range(pictures.count()):
+        shown = Image.open(io.BytesIO(pictures.nth(number).screenshot())).convert("L")
+        corners = [
+            shown.getpixel((x, y)) for x in (2, shown.width - 3) for y in (2, shown.height - 3)
+        ]
+        assert max(corners) < 80, pictures.nth(number).get_attribute("alt")
+    page.close()
