@@ -172,7 +172,9 @@ def make(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 
 def test_the_edition_checks_what_it_has(edition):
-    steps = make(edition, "--dry-run", "test").stdout
+    stages = make(edition, "--dry-run", "test").stdout.partition("press.check ")[2].split()
+    assert stages == ["strict"]
+    steps = make(edition, "--dry-run", *stages).stdout
     assert "jupyter-book build . --path-output _build/strict -W" in steps
     assert "-m pytest" not in steps
 

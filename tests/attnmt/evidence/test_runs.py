@@ -169,7 +169,7 @@ def test_a_damaged_or_foreign_file_is_refused_by_name(run, tmp_path, damage):
         load_run("tiny-made-0", tmp_path)
 
 
-RECORDED = sorted(path.stem for path in runs.results_folder().glob("*.json"))
+RECORDED = sorted(path.stem for path in runs.results_folder().glob("*-*.json"))
 UNDERTRAINED = sorted(path.stem for path in runs.undertrained_folder().glob("*.json"))
 
 
