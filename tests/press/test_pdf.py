@@ -255,7 +255,9 @@ def printed() -> PdfReader:
     # a process of its own: one process cannot drive this browser and that of the other tests
     command = [sys.executable, "-m", "press.pdf", "--site", SITE, "--into", target]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if "on this machine" in done.stderr:  # no browser, or no font
+    if "Korean letters" in done.stderr:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    if "on this machine" in done.stderr:  # no browser
         missing(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr
     return PdfReader(target)
