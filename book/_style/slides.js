@@ -29,6 +29,9 @@ function fit(slide) {
     slide.style.setProperty("--fit", size.toFixed(2));
     if (beyond(slide) <= 1) return;
   }
+  // Wide letters, as where DejaVu is the only font: the words stand beside the picture after all.
+  if (picture && picture.parentElement.clientHeight < 400 && picture.clientHeight < 260)
+    picture.parentElement.classList.add("tall");
 }
 
 async function startSlides() {

@@ -10,6 +10,7 @@
 - No thebe (it runs code on other people's servers): its scripts name another server.
 """
 
+import math
 import re
 from html import escape
 from pathlib import Path
@@ -82,13 +83,17 @@ def inline_alignments(app: Sphinx, doctree: nodes.document, docname: str) -> Non
 
 
 def keep_columns(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Mark the printed outputs that are tables: columns in half of the lines, and none too long."""
+    """Mark the printed outputs that are tables: columns in half of the lines, and none too long.
+
+    A second mark says in tens how many letters the longest line has, for the size of all.
+    """
     for block in doctree.findall(nodes.literal_block):
         lines = [line for line in block.astext().splitlines() if line.strip()]
         tabular = sum(bool(COLUMNS.search(line)) for line in lines)
         short = all(len(line) <= LETTERS for line in lines)
         if "stream" in block["classes"] and 2 * tabular >= len(lines) and short:
-            block["classes"].append("columns")
+            longest = max(map(len, lines), default=0)
+            block["classes"] += ["columns", f"letters-{10 * math.ceil(longest / 10)}"]
 
 
 def skip_tuple_fields(

@@ -36,15 +36,26 @@ const tasks = {
     while (!forced && !run.done) steps.push(plain(run.step()));
     return steps;
   },
-  time(model, { sentence }) {
-    const spent = (action) => {
-      const before = process.cpuUsage();
-      action();
-      const { user, system } = process.cpuUsage(before);
-      return (user + system) / 1000;
+  /** How often each parameter but the embeddings is read, up to the first word and in all. */
+  work(model, { sentence, names }) {
+    let reads;
+    for (const name of names) {
+      const tensor = model.weights.get(name);
+      const { data } = tensor;
+      Object.defineProperty(tensor, "data", {
+        get() {
+          reads[name] = (reads[name] ?? 0) + 1;
+          return data;
+        },
+      });
+    }
+    const counted = (action) => {
+      reads = {};
+      return { result: action(), reads };
     };
-    const first = spent(() => model.begin(sentence).step());
-    return { first, sentence: spent(() => model.translate(sentence)) };
+    const first = counted(() => void model.begin(sentence).step()).reads;
+    const { result, reads: whole } = counted(() => model.translate(sentence).words.length);
+    return { first, whole, words: result };
   },
   tokenise: (model, { texts }) => texts.map((text) => model.tokenise(text)),
   split: (model, { texts }) => texts.map(split),
