@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
 CHAPTERS ?=
+TESTS ?= tests
 
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 EXECUTE ?= stale
 CHECKS = $(if $(wildcard tests),lint unit processors nbval strict browser,strict)
-EVERYTHING = $(CHECKS) evidence $(if $(wildcard tests),colab)
+EVERYTHING = $(CHECKS) evidence $(if $(wildcard tests),colab versions)
 # Executed by every check. The evidence pages are by `make test-all`: as stored, while their stamps hold.
 CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/primer.ipynb)
 NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 \
@@ -22,7 +23,7 @@ export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
 .PHONY: help book html slides notebooks record verdicts study publish student grade pdf test test-all whole install lint unit \
-	processors nbval evidence strict browser colab format clean
+	processors nbval evidence strict browser colab versions format clean
 .NOTPARALLEL:
 
 help:
@@ -39,7 +40,7 @@ help:
 	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"
 	@echo "make pdf        print the whole book to _build/pdf, with Chromium or Chrome"
 	@echo "make test       install, and check: make $(CHECKS)"
-	@echo "make test-all   the same, and: make evidence colab"
+	@echo "make test-all   the same, and: make evidence colab versions"
 	@echo "make colab      run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)"
 	@echo "make format     let ruff format the code and mend what it can"
 	@echo "make clean      remove what was built; the environment in $(VENV) stays"
@@ -110,11 +111,11 @@ lint: whole $(STAMP)
 
 unit: whole $(STAMP)
 	@echo "==> unit tests"
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -m "not browser" tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -m "not browser" $(TESTS)
 
 nbval: $(STAMP)
 	@echo "==> notebooks"
-	$(NBVAL) $(CORE)
+	$(NBVAL) $(or $(CHAPTERS),$(CORE))
 
 evidence: $(STAMP)
 	@echo "==> evidence pages"
@@ -138,6 +139,15 @@ browser: whole $(STAMP)
 colab: $(STAMP)
 	@echo "==> as in Colab"
 	$(BIN)/python -m press.as_in_colab $(CHAPTERS)
+
+# The oldest and the newest Python that the book promises, each in an environment of its own.
+versions: whole
+	@for python in python3.11 python3.13; do \
+		$$python -c "" 2>/dev/null || { echo "Skipped: there is no $$python here"; continue; }; \
+		echo "==> $$python"; \
+		$(MAKE) --no-print-directory PYTHON=$$python VENV=_build/$$python TESTS=tests/attnmt \
+			CHAPTERS=book/ten_minutes.ipynb unit nbval || exit 1; \
+	done
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -20,7 +20,7 @@ from press.colab import put_cell, stamp_config
 from press.contents import ROOT, chapters
 from press.mechanisms import BLANK, Misplaced, blank, checked, split
 from press.outputs import write
-from press.stamps import TO_WRITE, code_hash, package_hash, stale
+from press.stamps import TO_WRITE, stale, stamp
 from press.tree import copy_tree, untracked
 
 LEFT_OUT = (
@@ -122,8 +122,7 @@ def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
         notebook = student_chapter(notebook, path.stem)
         put_cell(notebook, "")
         if true:  # the outputs that stay are still those of the code beside them
-            notebook.metadata.attnmt.code = code_hash(notebook)
-            notebook.metadata.attnmt.package = package_hash(notebook)
+            notebook.metadata.attnmt.update(stamp(notebook))
         edited[path.relative_to(root)] = notebook
     if target.exists():
         shutil.rmtree(target)

@@ -26,6 +26,7 @@ def weights_of(model):
     return torch.cat([weights.flatten().cpu() for weights in model.parameters()])
 
 
+@pytest.mark.kernels
 def test_perplexity_falls_and_the_history_tells(corpus, capsys):
     model = rnnsearch(corpus, hidden=16)
     before = perplexity(model, corpus.valid)

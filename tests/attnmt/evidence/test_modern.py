@@ -129,6 +129,7 @@ def test_a_checkpoint_of_other_additions_is_refused(corpus, tmp_path):
         trained(corpus, checkpoint=path, smoothing=0.2)
 
 
+@pytest.mark.kernels
 @pytest.mark.skipif(not bfloat16_trains("cpu"), reason="this processor trains no LSTM in bfloat16")
 def test_in_bfloat16_the_weights_stay_float32(corpus):
     """The products are rougher, so the gradient is another, but not by much."""
@@ -145,6 +146,7 @@ def test_in_bfloat16_the_weights_stay_float32(corpus):
     assert float((full - half).norm() / full.norm()) < 0.02
 
 
+@pytest.mark.kernels
 def test_where_bfloat16_does_not_train_float32_goes_on_and_says_so(corpus, monkeypatch, capsys):
     monkeypatch.setattr(training, "bfloat16_trains", lambda kind: False)
     asked = engine(corpus, dot(corpus), precision="bf16")
