@@ -46,7 +46,6 @@ from attnmt.evidence.converged import CLOSE, FALLING, Trained, doubled, trained
 from attnmt.evidence.measured import NotRecorded, measured
 from attnmt.evidence.power import of_seeds, power
 from attnmt.evidence.runs import Run, book, load_run, results_folder
-from attnmt.evidence.runs import recorded as undertrained_runs
 from attnmt.files import write_aside
 
 NOT_RUN = "not run"
@@ -386,19 +385,6 @@ def _row(claim: Claim, found: Row | str | tuple) -> Row:
         return Row(claim, None, missing=found)
     one, means, sides, _ = found
     return Row(claim, decide([one])[0], means, trained=sides)
-
-
-def judge_undertrained(claims: ClaimList | None = None) -> list[Row]:
-    """The same list, judged by the runs of the earlier edition, which were trained too little.
-
-    They are no evidence for or against a paper. They show what undertraining makes one believe.
-    """
-    claims = claims or load_claims()
-    three = [replace(c, seeds=tuple(min(3, number) for number in c.seeds)) for c in claims.claims]
-    return judge_runs(
-        replace(claims, claims=tuple(three)),
-        lambda name, seeds: undertrained_runs(*name.rsplit("-", 1))[:seeds],
-    )
 
 
 def _measured(claim: Claim, load: Load, known: dict) -> tuple | str:

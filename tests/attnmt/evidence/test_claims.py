@@ -491,6 +491,14 @@ def test_two_searches_of_the_same_models_are_paired(kept):
     assert row.means == pytest.approx((beam.mean, greedy.mean))
 
 
+def test_what_was_not_kept_is_not_recorded():
+    runs = recorded("rnnencdec-grammar", 2)
+    with pytest.raises(NotRecorded, match="no entropy of 'test' was recorded"):
+        measured(runs, "entropy")
+    with pytest.raises(ValueError, match="what must be one of"):
+        measured(runs, "rouge")
+
+
 @pytest.mark.parametrize("what", ["monotone", "entropy"])
 def test_alignments_of_what_several_seeds_wrote_are_measured(what, monkeypatch):
     """The seeds write translations of different lengths."""

@@ -83,6 +83,11 @@ def said(row: Row) -> str:
     return f"{middle} ({low} to {high})\n{kind}"
 
 
+def _short(row: Row) -> str:
+    """The verdict alone, or a question's numbers."""
+    return row.verdict if row.claim.judged else said(row).partition("\n")[0]
+
+
 def label(row: Row) -> str:
     """A claim in lines. Which lengths a share compares is for the axis and the caption to say."""
     return textwrap.fill(row.claim.claim.partition(": share of")[0], LABEL)
@@ -127,8 +132,8 @@ def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -
             _margin(row, y, ax)
             _interval(old, y - 0.2, ax, color=EARLIER)
             _interval(row, y + 0.2, ax, color=COLOURS[row.verdict])
-            _beside(f"{names[0]}: {old.verdict}", y - 0.2, ax, color=COLOURS[NOT_RUN])
-            _beside(f"{names[1]}: {row.verdict}", y + 0.2, ax, color=COLOURS[row.verdict])
+            _beside(f"{names[0]}: {_short(old)}", y - 0.2, ax, color=COLOURS[NOT_RUN])
+            _beside(f"{names[1]}: {_short(row)}", y + 0.2, ax, color=COLOURS[row.verdict])
         _finish(panel, ax, [*panel, *(earlier[row.claim.id] for row in panel)])
     return figure
 
