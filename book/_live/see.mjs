@@ -1075,6 +1075,7 @@ class Stepper {
     models.forEach((model, number) => this.loaded.set(names[number], model));
     this.name = names[0];
     this.languages = languagesOf(models[0]);
+    this.unit = models[0].source.subwords ? "piece" : "word";
     this.chooser = new Chooser({ model: models[0], sentences, first, most: 9, longer: false, changed: (entry) => this.translate(entry) });
     this.target = new Words({ label: "The translation: choose the word to look at", lang: this.languages.to, light: () => {} });
     this.target.element.addEventListener("click", (event) => this.choose(event));
@@ -1282,7 +1283,7 @@ class Stepper {
       make("td", { class: "live-strips" }, strip(step.query, { label: `the query, ${step.query.length} numbers` })), make("td"), make("td"));
     this.table.replaceChildren(
       make("table", { class: "live-step" },
-        make("caption", { class: "live-hidden" }, `One step: scores and weights of each ${this.languages.source} word, while ${step.word} is written`),
+        make("caption", { class: "live-hidden" }, `One step: scores and weights of each ${this.languages.source} ${this.unit}, while ${step.word} is written`),
         make("thead", {}, query, make("tr", {}, make("td"), html("th", { scope: "col" }, `${symbols.vector} ${sub(symbols.annotation)}`), column("score", ""), column("softmax", "weight"))),
         make("tbody", {}, rows, total)),
     );
@@ -1331,12 +1332,12 @@ class Stepper {
       const compared = this.model.asks === "after" ? [...last, " new state ", state] : ["The state ", state];
       if (this.model.config.score === "location")
         return [...ask, ...compared, " gives each place a score, whatever word is there. ", asRead(words[best], this.languages.from), ` scores ${score(best)}.`];
-      return [...ask, ...compared, ` is compared with every ${this.languages.source} word. `, asRead(words[best], this.languages.from), ` scores ${score(best)}.`];
+      return [...ask, ...compared, ` is compared with every ${this.languages.source} ${this.unit}. `, asRead(words[best], this.languages.from), ` scores ${score(best)}.`];
     }
     if (key === "softmax") return this.softmaxWords(step, best);
     if (key === "blend") {
       const parts = strongest(step.align, words).split(", ");
-      return [`Each ${this.languages.source} word\u2019s vector counts by its weight: mostly ${parts.join(", ")}. The sum is one vector, made for this word alone.`];
+      return [`Each ${this.languages.source} ${this.unit}\u2019s vector counts by its weight: mostly ${parts.join(", ")}. The sum is one vector, made for this ${this.unit} alone.`];
     }
     const from = this.model.asks === "after" ? "the context and the new state" : "the context, the old state and the last word";
     return [`From ${from}, the model gives each ${this.languages.target} word a probability. It writes `, quoted(step.word), ` (${percent(step.best[0].p)}).`];
@@ -1364,7 +1365,7 @@ class Both {
     this.buttons = Object.keys(this.views).map((name) =>
       make("button", { type: "button", class: "live-button", onclick: () => this.show(name) }, name),
     );
-    this.choice = make("div", { class: "live-which", role: "group", "aria-label": "How to look at it" }, this.buttons);
+    this.choice = make("div", { class: "live-which live-views", role: "group", "aria-label": "How to look at it" }, this.buttons);
     this.place = make("div");
     this.element = make("div", {}, this.choice, this.place);
     this.open(this.buttons[0].textContent);

@@ -594,7 +594,8 @@ function norm(weights, name, x) {
 
 /** Sines and cosines of one position (Vaswani et al. 2017, section 3.5). */
 function positionOf(p, n) {
-  const angle = (k) => p * 10_000 ** (-(k - (k % 2)) / n);
+  const speed = (k) => Math.fround(10_000 ** Math.fround(-(k - (k % 2)) / n));
+  const angle = (k) => Math.fround(p * speed(k)); // of 32 bits, as PyTorch's
   return Float32Array.from({ length: n }, (_, k) => (k % 2 ? Math.cos(angle(k)) : Math.sin(angle(k))));
 }
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from attnmt import grammar_corpus
+from attnmt.attention_only import attention_only
 from attnmt.book.live import view as live
 from attnmt.book.live.view import STORED, show_live
-from attnmt.book.live.weights import load_compact
+from attnmt.book.live.weights import load_compact, pretrained
 from attnmt.model import rnnencdec, rnnsearch
 from press import execute
 
@@ -20,6 +22,12 @@ BOOK = Path(__file__).resolve().parents[3] / "book"
 @pytest.fixture
 def model(corpus):
     return rnnsearch(corpus, hidden=8)
+
+
+@pytest.fixture(scope="module")
+def controlled():
+    """A corpus small enough to lack some of the words of the book's sentences."""
+    return grammar_corpus(train=400, valid=20, test=20, long=0, names=0)
 
 
 def told(view) -> dict:
@@ -36,7 +44,7 @@ def test_the_page_holds_the_model_and_the_component(model, tmp_path, monkeypatch
     path.write_bytes(base64.b64decode(data["options"]["weights"]["model"]))
     assert load_compact(path).config == model.config
     assert data["options"]["sentence"] == "w1 w2 w3"
-    assert data["options"]["mode"] == "single"
+    assert data["options"]["mode"] == "both"
     assert "export async function render" in data["see"]
     assert "export async function load" in data["translator"]
     assert told(show_live(model, "w1", frames=True))["options"]["mode"] == "step"
@@ -59,11 +67,30 @@ def test_stored_notebooks_hold_no_model():
         assert "attnmt-model-1" not in text, path.name
 
 
-def test_what_cannot_be_shown_says_why(model, corpus):
-    with pytest.raises(ValueError, match="give show_live a German sentence"):
-        show_live(model, " ")
-    with pytest.raises(ValueError, match="does not attend"):
-        show_live(rnnencdec(corpus, hidden=8), "w1", frames=True)
+def test_sentences_of_the_book_are_offered_where_the_model_knows_them(model, controlled):
+    assert told(show_live(model))["options"]["sentences"] == {}
+    whole = json.loads(live.asset("sentences.json"))
+    knows_all = pretrained("rnnsearch")
+    assert live.sentences_for(knows_all) == whole
+    some = live.sentences_for(rnnsearch(controlled, hidden=8))
+    vocabulary = controlled.source_vocabulary
+    assert 0 < len(some["random"]) < len(whole["random"])
+    assert [offered for offered in whole["random"] if offered not in some["random"]]
+    for offered in (*some["random"], *(sentence for chain in some["chains"] for sentence in chain)):
+        assert set(offered["german"]) <= set(vocabulary.words)
+    knows_all.target_vocabulary.language = "fr"
+    assert live.sentences_for(knows_all) == {}
+
+
+def test_what_cannot_be_shown_says_why(model, corpus, monkeypatch):
+    for other in (rnnencdec(corpus, hidden=8), attention_only(corpus, hidden=8)):
+        assert told(show_live(other))["options"]["mode"] == "single"
+        with pytest.raises(ValueError, match="does not attend with one query a step"):
+            show_live(other, "w1", frames=True)
+    monkeypatch.setattr(live, "MOST", 1_000)
+    with pytest.raises(ValueError, match=r"parameters, and a page can show 1,000 at most"):
+        show_live(model)
+    monkeypatch.undo()
     model.config = {}
     with pytest.raises(ValueError, match="put together by hand"):
         show_live(model, "w1")
