@@ -1124,7 +1124,9 @@ class Stepper {
   }
 
   get symbols() {
-    return SYMBOLS[this.model.asks ?? "before"];
+    const symbols = SYMBOLS[this.model.asks];
+    const fed = "h_(t) = LSTM(h_(t\u22121), [y_(t\u22121); h\u0303_(t\u22121)])";
+    return this.model.config.feeding ? { ...symbols, state: fed } : symbols;
   }
 
   async pick(name) {
