@@ -627,8 +627,10 @@ class Chooser {
       return { refused: true, notes: [`Type ${withArticle(source)} sentence${random ? ", or press Random" : ""}.`, random ? [] : this.frequentWords()].filter((note) => note.length) };
     const unknown = [...places].map((at) => words[at]);
     const foreign = unknown.filter((word) => this.isForeign(word));
-    if (foreign.length)
-      return { refused: true, notes: [[`The model reads ${source} only. It does not know this script: `, listed(foreign, from), "."]] };
+    if (foreign.length) {
+      const typed = this.field.value.match(/[\p{L}\p{M}]+/gu).filter((word) => this.isForeign(word)); // not letter by letter
+      return { refused: true, notes: [[`The model reads ${source} only. It does not know this script: `, listed(typed), "."]] };
+    }
     const typed = words.filter(isWord).at(-1);
     const half = !this.list.hidden && unknown.at(-1) === typed ? 1 : 0; // a word that is being typed
     const typing = unknown.slice(0, unknown.length - half);
