@@ -25,7 +25,7 @@ from attnmt.evidence.measured import measured
 from studies.study import head_of, save_store, store_of
 
 STORE = store_of(__file__)
-REPETITIONS = 2_000
+REPETITIONS = 3_000
 DEGREES = 999  # of the variance over sentences
 DECIDED = ("agrees", "opposite")
 
