@@ -552,6 +552,6 @@ def test_bleu_of_one_range_of_lengths(run):
 
 
 def test_a_study_is_read_by_its_name():
-    assert runs.read_study("windows")["cases"]
+    assert runs.read_study("lock_on")["scores"]
     with pytest.raises(FileNotFoundError, match=r"no study 'nothing' in .* windows"):
         runs.read_study("nothing")
