@@ -39,7 +39,7 @@ SENTENCES = 32  # in a batch, where it is not what varies
 LENGTH = 15  # words of a sentence, where it is not what varies
 
 
-def corpus_of(words: int) -> SimpleNamespace:
+def vocabularies_of(words: int) -> SimpleNamespace:
     """Two vocabularies of so many words, the special symbols included."""
     names = [f"w{number}" for number in range(words - 4)]
     return SimpleNamespace(
@@ -95,7 +95,7 @@ def step_of(
     **model: object,
 ) -> dict[str, float]:
     """What one training step costs: milliseconds, and MiB kept."""
-    corpus = corpus_of(words)
+    corpus = vocabularies_of(words)
     made = luong(corpus, score="general", hidden=128, **model).train()
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
     batch = make_batch(pairs_of(corpus, sentences, source=source, target=target), *vocabularies)
@@ -108,7 +108,7 @@ def step_of(
 
 def search_of(beam: int) -> dict[str, float]:
     """What a search costs that ends at its greatest length, for each sentence."""
-    corpus = corpus_of(WORDS)
+    corpus = vocabularies_of(WORDS)
     model = luong(corpus, score="general", hidden=128)
     sentences = [pair.source for pair in pairs_of(corpus, SENTENCES, source=LENGTH, target=LENGTH)]
     spent = median(lambda: beam_search(model, sentences, beam), time.process_time, times=3)
@@ -117,7 +117,7 @@ def search_of(beam: int) -> dict[str, float]:
 
 def epoch_of(pairs: int) -> dict[str, float]:
     """What a step costs when so many pairs are trained on: the batches are made, too."""
-    corpus = corpus_of(WORDS)
+    corpus = vocabularies_of(WORDS)
     corpus.train = pairs_of(corpus, pairs, source=LENGTH, target=LENGTH)
     corpus.fingerprint = str(pairs)
     model = luong(corpus, score="general", hidden=128).train()

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from attnmt.evidence.runs import results_folder, undertrained_folder
+from attnmt.evidence.folders import results_folder
 from studies.study import EARLIER, open_store, save_store, start, studies
 
 HEAD = {"command": "make study NAME=some", "corpus": {"fingerprint": "abc"}, "cases": []}
@@ -59,7 +59,7 @@ def test_a_study_is_named_as_its_results(name):
 
 
 def test_every_study_has_results_and_every_result_its_study():
-    folders = (results_folder() / "studies", undertrained_folder() / "studies")
+    folders = (results_folder() / "studies", results_folder() / "undertrained" / "studies")
     found = {path.stem for folder in folders for path in folder.glob("*.json")}
     of_benchmarks = {"benchmarks", "costs", "lighthouse"}
     assert found - of_benchmarks == set(studies())

@@ -41,8 +41,9 @@ from attnmt.evidence.comparison import (
     decide,
     seed_by_seed,
 )
+from attnmt.evidence.folders import results_folder
 from attnmt.evidence.measured import NotRecorded, measured
-from attnmt.evidence.runs import Run, load_run, results_folder
+from attnmt.evidence.store import Run, recorded
 
 NOT_RUN = "not run"
 SO_FAR = "so far"  # there is an interval, but not all seeds that were fixed beforehand
@@ -154,14 +155,14 @@ def load_claims(path: Path | None = None) -> ClaimList:
     return ClaimList(tuple(claims), tiers, tuple(file["changes"]))
 
 
-def corpus_of(system: str) -> str:
+def corpus_in_name(system: str) -> str:
     """The corpus in ``SYSTEM-CORPUS`` or ``SYSTEM-CORPUS@SEARCH``."""
     return system.partition("@")[0].rpartition("-")[2]
 
 
 def _with_defaults(row: dict, defaults: dict) -> dict:
     """A row with the margin and scatter of its corpus and metric, unless it has its own."""
-    corpus = corpus_of(str(row.get("first", "")))
+    corpus = corpus_in_name(str(row.get("first", "")))
     corpus = corpus if corpus in defaults else corpus.rstrip("0123456789")
     known = dict(defaults.get(corpus, {}).get(row.get("metric"), {}))
     if "seeds" in known:
@@ -277,16 +278,6 @@ def digits(claim: Claim) -> int:
 
 
 Load = Callable[[str, int], Sequence[Run]]
-
-
-def recorded(name: str, seeds: int) -> list[Run]:
-    """The runs of ``SYSTEM-CORPUS`` that are recorded, in order, up to the first missing one."""
-    found: list[Run] = []
-    for seed in range(seeds):
-        if not (results_folder() / f"{name}-{seed}.json").exists():
-            break
-        found.append(load_run(f"{name}-{seed}"))
-    return found
 
 
 def judge(ids: Iterable[str] | None = None) -> list[Row]:

@@ -13,7 +13,7 @@ from attnmt.evidence.claims import (
     SO_FAR,
     ClaimList,
     Row,
-    corpus_of,
+    corpus_in_name,
     fingerprint,
     judge,
     judge_runs,
@@ -22,7 +22,6 @@ from attnmt.evidence.claims import (
     paired,
     power,
     read_verdicts,
-    recorded,
     so_far,
     summary,
     verdict_table,
@@ -38,7 +37,8 @@ from attnmt.evidence.comparison import (
     share,
 )
 from attnmt.evidence.measured import NotRecorded, measured
-from attnmt.evidence.runs import book, load_run, planned
+from attnmt.evidence.plan import planned, read_plan
+from attnmt.evidence.store import load_run, recorded
 
 # Of the list as it was frozen. Whoever changes a claim writes down in [[changes]] of claims.toml
 # what was changed, when, and why, with the new sum; and puts it here.
@@ -90,11 +90,11 @@ def test_perplexities_are_compared_as_a_ratio():
 @pytest.mark.parametrize("claim", [c for c in LIST.claims if c.runs], ids=lambda claim: claim.id)
 def test_systems_are_those_of_the_recordings(claim):
     names = [name for name in (claim.first, claim.second) if isinstance(name, str)]
-    assert {corpus_of(name) for name in names} <= {"grammar", "multi30k", "joined", "joined30"}
+    assert {corpus_in_name(name) for name in names} <= {"grammar", "multi30k", "joined", "joined30"}
     recorded = {f"{system}-{corpus}" for system, corpus, _ in planned().values()}
     assert {name.partition("@")[0] for name in names} <= recorded
     if claim.tier == "A":
-        (tier,) = (tier for tier in book()["tiers"] if tier["name"] == "A")
+        (tier,) = (tier for tier in read_plan()["tiers"] if tier["name"] == "A")
         systems = {name.partition("@")[0].removesuffix("-grammar") for name in names}
         assert systems <= set(tier["systems"])
         assert LIST.tiers["A"] == len(tier["seeds"])
