@@ -14,7 +14,7 @@ from dataclasses import asdict
 
 from attnmt import alignment_error_rate, bleu, fit, force_align, grammar_corpus, greedy
 from attnmt.corpus import Corpus
-from attnmt.evidence.runs import load_run
+from attnmt.evidence.store import load_run
 from attnmt.metrics import perplexity, texts
 from attnmt.model import CONSTRUCTORS
 from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, History, Recipe
