@@ -18,6 +18,7 @@ from itertools import product
 import torch
 
 from attnmt import Attention, Concat, General, Global, Predictive
+from attnmt.book.window_alone import attend_within
 from attnmt.encoder import Memory
 from studies.study import head_of, save_store, store_of
 
@@ -36,8 +37,8 @@ def measure(score: str, use: str, kind: str, length: int) -> dict:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     step = use == USES[0]
-    window = Global() if kind == KINDS[0] else Predictive(128, D, narrow=kind == KINDS[2])
-    attention = Attention(SCORES[score](), window)
+    attention = Attention(SCORES[score](), Global() if kind == KINDS[0] else Predictive(128, D))
+    attend = attend_within if kind == KINDS[2] else Attention.forward
 
     def case(length: int) -> Callable[[], None]:
         """One call of attention, as a function of no arguments."""
@@ -49,7 +50,7 @@ def measure(score: str, use: str, kind: str, length: int) -> dict:
 
         def call() -> None:
             with torch.set_grad_enabled(not step):
-                context, _ = attention(query, memory, time=0)
+                context, _ = attend(attention, query, memory, time=0)
                 if not step:
                     context.sum().backward()
 

@@ -18,6 +18,7 @@ from torch import nn
 from attnmt import alignment_error_rate, force_align, grammar_corpus, luong, perplexity
 from attnmt.batches import Batch, batches
 from attnmt.corpus import Corpus
+from attnmt.fast import sooner
 from attnmt.model import Translator, seeded
 from studies.study import head_of, open_store, save_store, store_of
 
@@ -100,7 +101,8 @@ def watch(
         for update, some in enumerate(forever(corpus, batch, seed), 1):
             translator.train()
             optimiser.zero_grad(set_to_none=True)
-            translator.token_losses(some).mean().backward()
+            with sooner(translator):
+                translator.token_losses(some).mean().backward()
             nn.utils.clip_grad_norm_(translator.parameters(), 1.0)
             optimiser.step()
             if update % EVERY == 0:
