@@ -207,6 +207,7 @@ TRAINED = TITLES | {
     "ladder-local-p": "ladder: local-p",
     "attention-only": "attention only",
 }
+TRAINED |= {f"{system}-doubled": f"{title}, twice the updates" for system, title in TRAINED.items()}
 SHORT = 6  # the first length of a bucket
 LONG = {"grammar": 36, "multi30k": 16, "joined": 51, "joined30": 51}
 

@@ -43,7 +43,6 @@ from attnmt.evidence.comparison import (
 )
 from attnmt.evidence.measured import NotRecorded, measured
 from attnmt.evidence.runs import Run, load_run, results_folder
-from attnmt.evidence.runs import recorded as undertrained_runs
 
 NOT_RUN = "not run"
 SO_FAR = "so far"  # there is an interval, but not all seeds that were fixed beforehand
@@ -360,16 +359,6 @@ def judge_runs_so_far(claims: ClaimList | None = None, load: Load = recorded) ->
     known: dict = {}
     both = zip(judge_runs(claims, load, known), judge_runs(few, load, known), strict=True)
     return [row if row.decision else replace(early, missing=row.missing) for row, early in both]
-
-
-def judge_undertrained(claims: ClaimList | None = None) -> list[Row]:
-    """The same list, judged by the runs of the earlier edition, which were trained too little.
-
-    They are no evidence for or against a paper. They show what undertraining makes one believe.
-    """
-    claims = claims or load_claims()
-    few = replace(claims, tiers=dict.fromkeys(claims.tiers, FEWEST))
-    return judge_runs(few, lambda name, seeds: undertrained_runs(*name.rsplit("-", 1))[:seeds])
 
 
 def _measure(claim: Claim, tiers: dict[str, int], load: Load, known: dict) -> tuple:

@@ -18,11 +18,11 @@ from attnmt.evidence.claims import (
     judge,
     judge_runs,
     judge_runs_so_far,
-    judge_undertrained,
     load_claims,
     paired,
     power,
     read_verdicts,
+    recorded,
     so_far,
     summary,
     verdict_table,
@@ -38,7 +38,7 @@ from attnmt.evidence.comparison import (
     share,
 )
 from attnmt.evidence.measured import NotRecorded, measured
-from attnmt.evidence.runs import book, planned, results_folder, undertrained
+from attnmt.evidence.runs import book, load_run, planned
 
 # Of the list as it was frozen. Whoever changes a claim writes down in [[changes]] of claims.toml
 # what was changed, when, and why, with the new sum; and puts it here.
@@ -48,21 +48,16 @@ PAPERS = [claim for claim in LIST.claims if claim.kind == "claim"]
 QUESTIONS = [claim for claim in LIST.claims if claim.kind == "question"]
 
 
-def earlier(name: str, seeds: int) -> list:
-    """The runs of the earlier edition, three seeds of each system."""
-    there = results_folder() / "undertrained"
-    return [
-        undertrained(f"{name}-{seed}")
-        for seed in range(3)
-        if (there / f"{name}-{seed}.json").exists()
-    ]
+def three(name: str, seeds: int) -> list:
+    """Three recorded seeds of a system, and nothing of the ladder."""
+    return [] if name.startswith("ladder-") else recorded(name, min(seeds, 3))
 
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, Row]:
-    """The list judged by the runs of the earlier edition: numbers to try the code on."""
-    three = replace(LIST, tiers=dict.fromkeys(LIST.tiers, 3))
-    return {row.claim.id: row for row in judge_runs(three, earlier)}
+    """The list judged by three seeds of each system: numbers to try the code on."""
+    few = replace(LIST, tiers=dict.fromkeys(LIST.tiers, 3))
+    return {row.claim.id: row for row in judge_runs(few, three)}
 
 
 # --------------------------------------------------------------------------------------- the list
@@ -237,15 +232,14 @@ def test_what_was_not_run_has_no_verdict(rows):
     assert "no phrase-based system" in rows["b1-phrase-based"].missing
     assert rows["l1-ladder-dropout"].verdict == "not run"
     assert rows["l1-ladder-dropout"].missing == "ladder-dropout-multi30k has 0 of 8 seeds (tier E)"
-    assert rows["b1-known-captions"].verdict == "not run"  # nothing kept of single sentences
     assert all(row.ours == "" for row in rows.values() if row.verdict == "not run")
 
 
 def test_with_fewer_seeds_than_its_tier_records_a_row_is_not_run():
-    assert {row.verdict for row in judge_runs(LIST, lambda name, n: earlier(name, n)[:1])} == {
+    assert {row.verdict for row in judge_runs(LIST, lambda name, n: three(name, n)[:1])} == {
         "not run"
     }
-    found = {row.claim.id: row for row in judge_runs(LIST, earlier)}
+    found = {row.claim.id: row for row in judge_runs(LIST, three)}
     assert found["b1-search"].missing == "rnnsearch-grammar has 3 of 8 seeds (tier A)"
     assert found["b1-search-captions"].verdict != "not run"  # three are what tier B has
 
@@ -262,7 +256,7 @@ def test_a_table_is_judged_together_by_the_one_rule(rows):
     table = []
     for row in group:
         claim = row.claim
-        first, second = (measured(earlier(n, 3), claim.metric) for n in (claim.first, claim.second))
+        first, second = (measured(three(n, 3), claim.metric) for n in (claim.first, claim.second))
         table.append(compare(first, second, expected=claim.expected, margin=claim.margin))
     for row, one in zip(group, decide(table)):
         assert (row.decision.low, row.decision.high) == (one.low, one.high)
@@ -349,7 +343,7 @@ def test_the_summary_counts_the_papers_claims(rows):
 def test_the_table_shows_both_differences_and_what_is_missing(rows):
     lines = verdict_table([rows["l3-location"], rows["b1-phrase-based"]]).splitlines()
     assert lines[0] == "| claim | where | theirs | ours | seeds | verdict |"
-    assert "| +2.2 | +31.3 (" in lines[2]
+    assert f"| +2.2 | {rows['l3-location'].ours} |" in lines[2]
     assert lines[2].endswith("| 3 and 3 | agrees |")
     assert lines[3].endswith("| +0.5 | – | – | not run: no phrase-based system was trained here |")
 
@@ -377,8 +371,8 @@ def kept(monkeypatch):
         }
     monkeypatch.setattr(measuring, "load_statistics", store.__getitem__)
     measuring._statistics.cache_clear()
-    old = undertrained("rnnsearch-grammar-0")
-    yield [replace(old, name=name, format="attnmt-run-2") for name in store], store
+    run = load_run("rnnsearch-grammar-0")
+    yield [replace(run, name=name) for name in store], store
     measuring._statistics.cache_clear()
 
 
@@ -433,14 +427,8 @@ def test_two_searches_of_the_same_models_are_paired(kept):
     assert row.means == pytest.approx((beam.mean, greedy.mean))
 
 
-def test_of_old_runs_the_scores_count_with_what_intervals_they_have():
-    runs = [undertrained(f"rnnsearch-grammar-{seed}") for seed in range(3)]
-    assert measured(runs).scores == pytest.approx([run.bleu.score for run in runs])
-    assert compare(measured(runs), constant(0)).covers == "seeds and sentences, unpaired"
-    assert compare(measured(runs, "aer"), constant(0)).covers == "seeds only"
-    buckets = [{b.shortest: b.bleu.score for b in run.by_length} for run in runs]
-    left = measured(runs, "bleu", ("test:6-10", "test:36-40"))
-    assert left.scores == pytest.approx([one[36] / one[6] for one in buckets])
+def test_what_was_not_kept_is_not_recorded():
+    runs = recorded("rnnencdec-grammar", 2)
     with pytest.raises(NotRecorded, match="no entropy of 'test' was recorded"):
         measured(runs, "entropy")
     with pytest.raises(ValueError, match="what must be one of"):
@@ -466,44 +454,36 @@ def some(ids: tuple[str, ...]) -> ClaimList:
 
 
 def test_a_row_that_waits_for_seeds_has_an_interval_and_no_verdict():
-    """Five seeds were fixed for tier A; the earlier edition has three."""
-    (row,) = judge_runs_so_far(some(("b2-falls",)), earlier)
+    """Five seeds were fixed for tier A; three are there."""
+    (row,) = judge_runs_so_far(some(("b2-falls",)), three)
     assert row.decision and row.outcome == "agrees"
     assert row.verdict == SO_FAR
     assert "3 of 5 seeds" in row.missing
-    assert judge_runs(some(("b2-falls",)), earlier)[0].decision is None
+    assert judge_runs(some(("b2-falls",)), three)[0].decision is None
 
 
 def test_a_complete_row_is_judged_as_ever():
     chosen = some(("l1-reverse", "b2-falls"))
-    complete, waiting = judge_runs_so_far(chosen, earlier)
-    assert complete == judge_runs(chosen, earlier)[0]
+    complete, waiting = judge_runs_so_far(chosen, three)
+    assert complete == judge_runs(chosen, three)[0]
     assert complete.verdict == complete.outcome == "agrees"
     assert waiting.verdict == SO_FAR
 
 
 def test_one_seed_has_no_interval():
-    (row,) = judge_runs_so_far(some(("b2-falls",)), lambda name, seeds: earlier(name, seeds)[:1])
+    (row,) = judge_runs_so_far(some(("b2-falls",)), lambda name, seeds: three(name, seeds)[:1])
     assert row.decision is None and row.verdict == "not run"
 
 
 def test_a_question_that_waits_is_not_answered():
-    (row,) = judge_runs_so_far(some(("q-share-encdec",)), earlier)
+    (row,) = judge_runs_so_far(some(("q-share-encdec",)), three)
     assert row.verdict == SO_FAR and row.outcome == "yes"
 
 
 def test_systems_are_measured_once_for_several_calls():
     known: dict = {}
-    first = judge_runs(some(("l1-reverse",)), earlier, known)
+    first = judge_runs(some(("l1-reverse",)), three, known)
     systems = dict(known)
     assert len(systems) == 2
-    assert judge_runs(some(("l1-reverse",)), earlier, known) == first
+    assert judge_runs(some(("l1-reverse",)), three, known) == first
     assert known == systems
-
-
-def test_the_earlier_edition_is_judged_by_the_same_rule(rows):
-    found = {row.claim.id: row for row in judge_undertrained()}
-    assert found.keys() == rows.keys()
-    for id, row in found.items():
-        assert row.verdict == rows[id].verdict, id
-    assert found["b2-flat"].verdict == "opposite", "which more training has turned round"
