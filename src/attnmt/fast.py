@@ -16,8 +16,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import dropout, linear
 
 from attnmt.batches import Batch
-from attnmt.decoder import LuongDecoder
-from attnmt.encoder import Memory, StackedLSTM
+from attnmt.decoder import BahdanauDecoder, LSTMDecoder, LuongDecoder
+from attnmt.encoder import Memory, RecurrentEncoder, StackedLSTM
 from attnmt.model import Translator
 
 # ------------------------------------------------------------------------------ products
@@ -251,14 +251,27 @@ SOONER: dict[type[nn.Module], type[nn.Module]] = {
 }
 
 
+RECURRENT = (RecurrentEncoder, BahdanauDecoder, LSTMDecoder)
+
+
+def parts_of(model: nn.Module) -> Iterator[nn.Module]:
+    """The translators in a model or an ensemble, and all parts of what is recurrent in them."""
+    for part in model.modules():
+        if isinstance(part, Translator):
+            yield part
+        elif isinstance(part, RECURRENT):
+            yield from part.modules()
+
+
 @contextmanager
 def sooner(model: nn.Module) -> Iterator[None]:
     """Inside, the model computes the same numbers sooner; afterwards it is as it was.
 
-    Each part whose class stands in ``SOONER`` is of the subclass meanwhile. Parts of other classes,
-    also subclasses that a reader wrote, stay as they are.
+    Each translator, and each part of a recurrent encoder or decoder, whose class stands in
+    ``SOONER`` is of the subclass meanwhile. Parts of other classes, also subclasses that a reader
+    wrote, stay as they are; so do the layers of a model of attention alone.
     """
-    plain = {part: type(part) for part in model.modules() if type(part) in SOONER}
+    plain = {part: type(part) for part in parts_of(model) if type(part) in SOONER}
     try:
         for part, kind in plain.items():
             part.__class__ = SOONER[kind]

@@ -9,12 +9,13 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy, linear
 
-from attnmt import Recipe, beam_search, fast, fit, greedy, luong, perplexity
+from attnmt import Ensemble, Recipe, Translator, beam_search, fast, fit, greedy, luong, perplexity
+from attnmt.attention_only import attention_only
 from attnmt.batches import make_batch, pad
 from attnmt.decoder import Decoder, LuongDecoder
 from attnmt.decoding import force_align
 from attnmt.encoder import StackedLSTM
-from attnmt.fast import HeldEncoder, Linear, cross_entropy_, product, sooner
+from attnmt.fast import HeldEncoder, InPlaceTranslator, Linear, cross_entropy_, product, sooner
 
 pytestmark = pytest.mark.kernels
 
@@ -226,3 +227,13 @@ def test_a_subclass_that_a_reader_wrote_stays_as_it_is(corpus):
         assert type(model.decoder) is Mine
         found = model(batch)
     torch.testing.assert_close(found, expected)
+
+
+def test_the_members_of_an_ensemble_have_it_and_look_ups_alone_do_not(corpus):
+    """A model without recurrence is trained as plain PyTorch, but for its losses."""
+    models = luong(corpus, hidden=4), attention_only(corpus, hidden=4, heads=1)
+    with sooner(Ensemble(models)):
+        assert {type(model) for model in models} == {InPlaceTranslator}
+        assert type(models[0].decoder.W_out) is Linear
+        assert type(models[1].decoder.W_o) is torch.nn.Linear
+    assert {type(model) for model in models} == {Translator}
