@@ -206,7 +206,7 @@ def tie(model: Translator) -> None:
     Where features have another size than embeddings, a matrix goes between.
     """
     decoder = model.decoder
-    readout = "W_s" if hasattr(decoder, "W_s") else "W_o"
+    readout = "W_out" if hasattr(decoder, "W_out") else "W_o"
     before: nn.Linear = getattr(decoder, readout)
     words, m = decoder.embedding.weight.shape
     decoder.embedding = Scaled(words, m)

@@ -10,7 +10,6 @@ import pytest
 from mdit_py_plugins.anchors.index import slugify
 
 import attnmt
-from attnmt.attention import SCORES
 from attnmt.book.notebook import Claims
 from attnmt.book.tables import with_range
 from attnmt.evidence.comparison import by_scores, compare, decide
@@ -139,12 +138,6 @@ def test_every_public_name_is_on_the_package_page():
     overview = page("api").partition("\n## ")[0].partition("What the chapters share")[0]
     listed = set(re.findall(r"`(?:~attnmt\w*\.(?:\w+\.)?)?(\w+)`", overview)) - {"attnmt"}
     assert listed == names - modules
-
-
-def test_every_score_can_be_imported_from_the_package_itself():
-    scores = {type(make(4, 4, 9)).__name__ for make in SCORES.values()}
-    assert len(scores) == len(SCORES)
-    assert scores <= set(vars(attnmt))
 
 
 def test_every_module_is_on_the_package_page():

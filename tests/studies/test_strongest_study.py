@@ -129,7 +129,7 @@ def test_tied_a_model_reads_and_writes_with_the_same_weights(corpus, make, other
     model = make(corpus, hidden=12, **other)
     torch.manual_seed(0)
     strongest.tie(model)
-    readout = model.decoder.W_s if make is luong else model.decoder.W_o
+    readout = model.decoder.W_out if make is luong else model.decoder.W_o
     last = readout[-1] if other else readout
     assert last.weight is model.decoder.embedding.weight
     features = torch.randn(2, 3, 12)
