@@ -7,8 +7,8 @@ A page's cell says them, ``say(**global_attention(runs, samples, reference))``; 
 from collections.abc import Mapping, Sequence
 
 from attnmt.book.tables import mean, seeds
-from attnmt.evidence.claims import judge, recorded
-from attnmt.evidence.runs import Run, Sample, of_length
+from attnmt.evidence.claims import judge
+from attnmt.evidence.store import Run, Sample, of_length, recorded
 
 
 def kept(runs: Sequence[Run]) -> str:

@@ -15,8 +15,7 @@ from attnmt.book.quoted import (
     weight,
 )
 from attnmt.evidence import claims
-from attnmt.evidence.claims import recorded
-from attnmt.evidence.runs import Sample
+from attnmt.evidence.store import Sample, recorded
 from press.contents import ROOT
 
 
