@@ -1,6 +1,6 @@
 /** Reads jobs from standard input and answers with what the page's training computes: JSON. */
 import { readFileSync } from "node:fs";
-import { Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
+import { SIZES, Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
 import { compute, parse, plan, print } from "../../book/_live/score.mjs";
 import { Tape } from "../../book/_live/tape.mjs";
 
@@ -9,11 +9,12 @@ const table = ({ rows, cols, data }) => Array.from({ length: rows }, (_, r) => l
 
 const tasks = {
   /** Loss, weights and gradients of one batch by a model whose parameters are enlarged. */
-  gradients({ spec, enlarge = 1, sentences }) {
+  gradients({ spec, enlarge = 1, D = 2 }) {
+    SIZES.D = D;
     const run = new Training(spec);
     const { parameters } = run.model;
     for (const { data } of Object.values(parameters)) data.forEach((x, at) => (data[at] = x * enlarge));
-    const alike = sentences ?? [...run.lengths.values()].find((some) => some.length > 4).slice(0, 5);
+    const alike = [...run.lengths.values()].find((some) => some.length > 4).slice(0, 5);
     const encoded = batch(alike, run.source, run.target);
     const { loss, aligned } = run.model.run(run.tape, encoded);
     run.tape.backward(loss);

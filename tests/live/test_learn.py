@@ -22,7 +22,7 @@ RUNNER = Path(__file__).with_name("learn.mjs")
 LIVE = Path(__file__).resolve().parents[2] / "book" / "_live"
 CLOSE = 1e-4  # of the largest number of its kind
 SHARPNESS = 4.0
-D = 2
+D = 2  # but where a spec says otherwise
 
 
 def ask(*jobs: dict) -> list[dict]:
@@ -112,6 +112,7 @@ def attend(spec, p, q, k, i):
     words = S - 1 if spec.get("mask", True) else S
     scores = EXPRESSIONS[spec["score"]](q[:, None], k, own, i + 1, places + 1)
     scores = scores * (SHARPNESS if spec.get("sharp", True) else 1)
+    D = spec.get("D", 2)
     keep, gain = (places < words).expand(len(q), S), 1
     if spec.get("window") == "local-m":
         keep = keep & ((places - min(i, words - 1)).abs() <= D)
@@ -173,13 +174,19 @@ def specs() -> list[dict]:
     made += [{"attention": False, "score": DOT, "directions": n, "task": "copy"} for n in (1, 2)]
     made += [{"score": DOT, "directions": 1}, {"score": DOT, "sharp": False, "same": True}]
     made += [{"score": ADDITIVE, "zero": True}]
+    made += [{"score": DOT, "window": window, "D": 3} for window in ("local-m", "local-p")]
     made += [{"score": DOT, "task": "own", "pairs": OWN_PAIRS}]
     return made
 
 
 def test_gradients_of_every_model_are_pytorchs():
     jobs = [
-        {"task": "gradients", "enlarge": spec.pop("enlarge", 1), "spec": {"seed": 5, **spec}}
+        {
+            "task": "gradients",
+            "enlarge": spec.pop("enlarge", 1),
+            "D": spec.get("D", 2),
+            "spec": {"seed": 5, **spec},
+        }
         for spec in specs()
     ]
     furthest = 0.0
