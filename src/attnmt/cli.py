@@ -1,4 +1,4 @@
-"""The command line: ``attnmt train | evaluate | translate | record | corpus``.
+"""The command line: ``attnmt train | evaluate | translate | show | record | corpus``.
 
 Exit codes: 0 all went well; 1 an error, told in one line; 2 a command that makes no sense; 130
 stopped by Ctrl-C. ``attnmt COMMAND --help`` lists the options of a command.
@@ -24,13 +24,19 @@ from jsonargparse import ActionYesNo, ArgumentParser, auto_cli
 
 from attnmt import DataUnavailable
 from attnmt import corpus as corpora
+from attnmt.book.live import shown
+from attnmt.book.live.view import show_live
 from attnmt.checks import one_of
 from attnmt.decoding import Translation, beam_search, force_align
-from attnmt.evidence import runs
+from attnmt.evidence import record as recording
 from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.folders import results_folder
 from attnmt.evidence.links import on_words
+from attnmt.evidence.models import load
 from attnmt.evidence.modern import Modern
+from attnmt.evidence.plan import planned, read_plan
 from attnmt.evidence.protocols import protocols
+from attnmt.evidence.store import save_run
 from attnmt.metrics import alignment_error_rate, perplexity, texts
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.scale import INSTALL, is_first, process_count, recipe_file
@@ -74,7 +80,7 @@ def scale(module: str) -> Any:
         ) from error
 
 
-def corpus_of(settings: Settings) -> corpora.Corpus:
+def chosen_corpus(settings: Settings) -> corpora.Corpus:
     """The corpus that the settings name; a stream needs the extra."""
     one_of((*CORPORA, "stream"), **{"corpus.name": settings.get("name")})
     streamed = settings["name"] == "stream"
@@ -120,7 +126,7 @@ def train(
     """
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
-    with_data = corpus_of(corpus)
+    with_data = chosen_corpus(corpus)
     how = make("recipe", CHANGED, recipe)
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
     kept = Path(f"{out}.checkpoint")
@@ -169,7 +175,9 @@ def evaluate(
         length_penalty: The larger, the longer the translations that a beam finds.
     """
     one_of(PARTS, part=part)
-    measured_on = corpus_of({name: value for name, value in corpus.items() if name != "subwords"})
+    measured_on = chosen_corpus(
+        {name: value for name, value in corpus.items() if name != "subwords"}
+    )
     network = Translator.load(model)
     check_languages(model, network, measured_on)
     sides = network.source_vocabulary.units, network.target_vocabulary.units
@@ -179,7 +187,7 @@ def evaluate(
     found, loss = (shared_answers if process_count() > 1 else answers)(network, pairs, search)
     if not is_first():
         return
-    for scored in protocols(network, found, whole, words=runs.tokenised(measured_on)):
+    for scored in protocols(network, found, whole, words=measured_on.bleu_of_words):
         print(f"BLEU {scored.score:.2f} [{scored.signature}]")
     print(f"perplexity {loss:.3f}")
     if network.attends and pairs[0].sure is not None:
@@ -246,6 +254,38 @@ def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
         print(written, flush=True)
 
 
+def show(
+    model: str,
+    out: str | None = None,
+    sentence: str = "",
+    english: str = "",
+    port: int = 0,
+    browser: bool = True,
+) -> None:
+    """Show a model in a browser: translate what is typed, see where it looks, step by step.
+
+    Without --out, a server on this machine (127.0.0.1) shows it until Ctrl-C.
+
+    Args:
+        model: The file of a saved model.
+        out: A folder to write the page into, for any site; the line that embeds it is printed.
+        sentence: To begin with.
+        english: Its translation: then wrong words are marked.
+        port: Of the server; 0 is any that is free.
+        browser: Open the page in a browser.
+    """
+    network = load(model)
+    view = show_live(network, sentence, english=english)
+    if out is None:
+        shown.serve(view, port, browser)
+        return
+    path = shown.write_folder(view, out)
+    about = "the alignment is shown" if network.attends else "it does not attend: words alone"
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {network.config['model']}, {about}")
+    print("To show it in a page of yours, put the folder beside that page, and into it this line:")
+    print(shown.embedding(out, f"The model {Path(model).name} translates as you type"))
+
+
 def record(names: list[str], work: str | None = None, only_measure: bool = False) -> None:
     """Make recorded runs of the book again, on one thread.
 
@@ -260,9 +300,9 @@ def record(names: list[str], work: str | None = None, only_measure: bool = False
     torch.set_num_threads(1)
     if only_measure and not work:
         raise ValueError("only_measure needs the folder of the trained models: --work FOLDER")
-    tiers = {tier["name"] for tier in runs.book()["tiers"]}
-    if unknown := set(names) - set(runs.names()) - tiers:
-        known = ", ".join([*sorted(tiers), *runs.names()])
+    tiers = {tier["name"] for tier in read_plan()["tiers"]}
+    if unknown := set(names) - planned().keys() - tiers:
+        known = ", ".join([*sorted(tiers), *planned()])
         raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
     folder = Path(work) if work else None
     for name in names:
@@ -270,20 +310,20 @@ def record(names: list[str], work: str | None = None, only_measure: bool = False
         if not chosen:
             print(f"tier {name}: nothing to do, {why_nothing(work, only_measure)}", file=sys.stderr)
         for one in chosen:
-            again = runs.measure_again if only_measure else runs.make
+            again = recording.measure_again if only_measure else recording.make_run
             run, sentences = again(one, folder)
-            path = runs.save_run(run, sentences)
+            path = save_run(run, sentences)
             print(f"{path}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
 
 
 def of_tier(tier: str, work: Path | None, recorded: bool) -> list[str]:
     """The runs of a tier that are recorded; or those that are not, or have no model in ``work``."""
-    there = [name for name in runs.names(tier) if (runs.results_folder() / f"{name}.json").exists()]
+    there = [name for name in planned(tier) if (results_folder() / f"{name}.json").exists()]
     if recorded:
         return there
     if work:
         there = [name for name in there if (work / f"{name}.safetensors").exists()]
-    return [name for name in runs.names(tier) if name not in there]
+    return [name for name in planned(tier) if name not in there]
 
 
 def why_nothing(work: str | None, recorded: bool) -> str:
@@ -304,7 +344,7 @@ def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> N
         pairs: How many to show.
     """
     one_of(PARTS, part=part)
-    shown = corpus_of(corpus)
+    shown = chosen_corpus(corpus)
     for name in PARTS:
         of_part = getattr(shown, name)
         if of_part and isinstance(of_part, list):
@@ -345,7 +385,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = with_recipe_files(sys.argv[1:] if arguments is None else arguments)
     try:
         auto_cli(
-            [train, evaluate, translate, record, corpus],
+            [train, evaluate, translate, show, record, corpus],
             arguments,
             prog="attnmt",
             description="Train and use translators.",

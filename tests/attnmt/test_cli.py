@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,14 +14,21 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from conftest import made_up_corpus
 
 from attnmt import Recipe, Translator, beam_search, cli, fit, greedy
-from attnmt.evidence import runs
+from attnmt.book.live import shown as shown_pages
+from attnmt.book.live import view
+from attnmt.evidence import record as recording
+from attnmt.evidence import store
 from attnmt.evidence.modern import Modern
+from attnmt.evidence.plan import planned
 from attnmt.evidence.protocols import protocols
+from attnmt.evidence.store import Sentences, load_run
 from attnmt.model import rnnsearch, sutskever
 from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT
 
@@ -420,6 +428,123 @@ def test_a_file_that_is_no_model_is_a_clear_error(run, tmp_path, content):
         assert str(path) in shown and "Traceback" not in shown
 
 
+# ------------------------------------------------------------------------------------------ show
+
+
+def test_show_writes_a_folder_and_the_line_that_embeds_it(run, trained, tmp_path):
+    out = tmp_path / "my page"
+    code, said, shown = run("show", trained, "--out", out, "--sentence", "w1 w2")
+    assert (code, shown) == (0, "")
+    assert os.listdir(out) == ["index.html"]
+    told, _, line = said.splitlines()
+    assert re.fullmatch(rf"{out}/index.html: 0.\d MB, rnnsearch, the alignment is shown", told)
+    assert line.startswith('<iframe src="my page/index.html" title="The model model translates')
+    page = (out / "index.html").read_text()
+    assert '"sentence": "w1 w2"' in page
+    assert not re.search(r'(src|href)="?(http|/)', page)  # nothing of any other server
+    assert run("show", trained, "--out", out)[0] == 0  # our own page may be replaced
+    assert '"sentence": ""' in (out / "index.html").read_text()
+
+
+def test_show_says_that_nothing_attends(run, tmp_path, corpus):
+    sutskever(corpus, hidden=4).save(tmp_path / "model")
+    code, said, _ = run("show", tmp_path / "model", "--out", tmp_path / "page")
+    assert code == 0
+    assert "sutskever, it does not attend: words alone" in said
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "index.html"])
+def test_show_overwrites_no_other_files(run, trained, tmp_path, name):
+    out = tmp_path / "page"
+    out.mkdir()
+    (out / name).write_text("precious")
+    code, said, shown = run("show", trained, "--out", out)
+    assert (code, said) == (1, "")
+    assert shown == (
+        f"attnmt: {out} has other files: {name}. Give the name of a new or an empty folder.\n"
+    )
+    assert (out / name).read_text() == "precious"
+    code, _, shown = run("show", trained, "--out", out / name)
+    assert code == 1
+    assert f"{out / name} is a file" in shown
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(run, trained, tmp_path):
+    out = tmp_path / "page"
+    assert run("show", trained, "--out", out)[0] == 0
+    before = (out / "index.html").read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        code, said, shown = run("show", trained, "--out", out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (code, said) == (1, "")
+    assert "index.html could not be written" in shown
+    assert os.listdir(out) == ["index.html"]
+    assert (out / "index.html").read_bytes() == before
+
+
+def test_what_show_cannot_show_is_told_in_a_line(run, trained, tmp_path, monkeypatch):
+    (tmp_path / "text").write_text("no model")
+    for wrong, why in ((tmp_path / "nowhere", "no model at"), (tmp_path / "text", "is damaged")):
+        code, said, shown = run("show", wrong)
+        assert (code, said) == (1, "")
+        assert why in shown and len(shown.splitlines()) == 1
+    for port, why in ((70_000, "port must be at most 65535"), (-1, "port must be a whole number")):
+        code, said, shown = run("show", trained, "--port", port, "--no-browser")
+        assert (code, said) == (1, "")
+        assert why in shown
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, said, shown = run("show", trained, "--port", port, "--no-browser")
+    assert (code, said) == (1, "")
+    assert f"port {port} of 127.0.0.1 cannot be used" in shown
+    monkeypatch.setattr(view, "MOST", 100)
+    code, said, shown = run("show", trained, "--out", tmp_path / "page")
+    assert (code, said) == (1, "")
+    assert re.search(r"the model has [\d,]+ parameters, and a page can show 100 at most", shown)
+    assert not (tmp_path / "page").exists()
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_show_opens_a_browser_and_ends_with_ctrl_c(run, trained, monkeypatch, found):
+    opened = []
+    monkeypatch.setattr(shown_pages.webbrowser, "open", lambda url: opened.append(url) or found)
+
+    def stop(server):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shown_pages.ThreadingHTTPServer, "serve_forever", stop)
+    code, said, shown = run("show", trained)
+    assert (code, shown) == (0, "")
+    assert said.startswith(f"{opened[0]} shows the model.")
+    assert ("No browser was found" in said) is not found
+    assert run("show", trained, "--no-browser")[0] == 0
+    assert len(opened) == 1
+
+
+def test_show_answers_until_ctrl_c(trained):
+    """The command itself, as a process of its own."""
+    command = [sys.executable, "-m", "attnmt.cli", "show", str(trained), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            address = re.match(r"http://127\.0\.0\.1:\d+/", process.stdout.readline().decode())[0]
+            with urlopen(address) as answer:
+                assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+                page = answer.read().decode()
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(f"{address}etc/passwd")
+            process.send_signal(signal.SIGINT)
+            said, shown = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert "export async function render" in page
+    assert (process.returncode, said, shown) == (0, b"\nended\n", b"")
+
+
 # ------------------------------------------------------------------- evaluate, corpus and record
 
 
@@ -472,16 +597,16 @@ def test_corpus_shows_counts_and_pairs(run):
 
 
 def test_record_makes_runs_and_stores_them(run, tmp_path, monkeypatch):
-    name, other = runs.names()[:2]
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    name, other = list(planned())[:2]
+    recorded = load_run("rnnsearch-grammar-0")
     asked = []
 
     def made(name, work):
         asked.append(name)
-        return replace(recorded, name=name), runs.Sentences({})
+        return replace(recorded, name=name), Sentences({})
 
-    monkeypatch.setattr(runs, "make", made)
-    monkeypatch.setattr(runs, "save_run", lambda run, _: tmp_path / f"{run.name}.json")
+    monkeypatch.setattr(recording, "make_run", made)
+    monkeypatch.setattr(cli, "save_run", lambda run, _: tmp_path / f"{run.name}.json")
     code, said, _ = run("record", name, other)
     assert code == 0
     assert asked == [name, other]
@@ -493,13 +618,14 @@ def test_record_makes_runs_and_stores_them(run, tmp_path, monkeypatch):
 
 
 def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
-    first, second, *others = runs.names("A")
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    first, second, *others = planned("A")
+    recorded = load_run("rnnsearch-grammar-0")
     for name in others:
         (tmp_path / f"{name}.json").touch()
-    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
-    monkeypatch.setattr(runs, "make", made)
-    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    made = lambda name, work: (replace(recorded, name=name), Sentences({}))  # noqa: E731
+    monkeypatch.setattr(recording, "make_run", made)
+    monkeypatch.setattr(store, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(cli, "results_folder", lambda: tmp_path)
     code, said, _ = run("record", "A")
     assert code == 0
     assert [first in line for line in said.splitlines()] == [True, False]
@@ -512,8 +638,8 @@ def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
 
 def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_path, monkeypatch):
     """As in a fresh clone: all runs are recorded, and there is no model."""
-    names = runs.names("A")
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    names = list(planned("A"))
+    recorded = load_run("rnnsearch-grammar-0")
     results, work = tmp_path / "results", tmp_path / "work"
     results.mkdir()
     work.mkdir()
@@ -521,9 +647,10 @@ def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_p
         (results / f"{name}.json").touch()
     for name in names[2:]:
         (work / f"{name}.safetensors").touch()
-    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
-    monkeypatch.setattr(runs, "make", made)
-    monkeypatch.setattr(runs, "results_folder", lambda: results)
+    made = lambda name, work: (replace(recorded, name=name), Sentences({}))  # noqa: E731
+    monkeypatch.setattr(recording, "make_run", made)
+    monkeypatch.setattr(store, "results_folder", lambda: results)
+    monkeypatch.setattr(cli, "results_folder", lambda: results)
     said = run("record", "A", "--work", str(work))[1].splitlines()
     assert [[name in line for name in names[:2]] for line in said] == [[True, False], [False, True]]
     for name in names[:2]:
@@ -536,18 +663,19 @@ def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_p
 
 
 def test_record_measures_recorded_runs_of_a_tier_anew(run, tmp_path, monkeypatch):
-    first, second, *_ = runs.names("A")
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    first, second, *_ = planned("A")
+    recorded = load_run("rnnsearch-grammar-0")
     for name in (first, second):
         (tmp_path / f"{name}.json").touch()
     asked = []
 
     def measured(name, work):
         asked.append((name, str(work)))
-        return replace(recorded, name=name), runs.Sentences({})
+        return replace(recorded, name=name), Sentences({})
 
-    monkeypatch.setattr(runs, "measure_again", measured)
-    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(recording, "measure_again", measured)
+    monkeypatch.setattr(store, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(cli, "results_folder", lambda: tmp_path)
     assert run("record", "A", "--only_measure", "--work", "models")[0] == 0
     assert asked == [(first, "models"), (second, "models")]
     code, _, shown = run("record", "A", "--only_measure")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from attnmt import Translation, beam_search, greedy
-from attnmt.evidence import runs
 from attnmt.evidence.claims import load_claims
+from attnmt.evidence.plan import read_plan
 from attnmt.evidence.searches import BEAMS, SEARCHES, entropies, monotone_steps, search_of
 
 
@@ -30,6 +30,12 @@ def test_one_word_makes_no_step_and_none_makes_none_either():
 def test_bits_of_weights_are_those_of_a_fair_coin_and_of_certainty():
     found = translation([0.5, 0.5, 0, 0], [1, 0, 0, 0], [0.25] * 4)
     assert entropies([found, translation()]).tolist() == [[1 + 0 + 2, 3], [0, 0]]
+
+
+def test_weights_that_do_not_add_up_to_one_are_normalised_first():
+    """Those of local-p: less weight everywhere is not a sharper look."""
+    found = translation([0.1, 0.1, 0, 0], [0.02, 0, 0, 0])
+    assert entropies([found]) == pytest.approx(np.array([[1 + 0, 2]]))
 
 
 def test_of_a_model_they_are_what_loops_count(sharp, corpus):
@@ -69,7 +75,7 @@ def test_replacing_leaves_no_unknown_word(sharp, corpus):
 
 
 def test_the_frozen_claims_ask_for_searches_that_the_plan_has():
-    plan = runs.book()
+    plan = read_plan()
     sides = [side for claim in load_claims().claims for side in (claim.first, claim.second)]
     asked = [str(side).split("@") for side in sides if "@" in str(side)]
     assert {search for _, search in asked} <= set(SEARCHES)
