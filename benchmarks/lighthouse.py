@@ -23,7 +23,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from press.pdf import chromium
+from press.editions.pdf import chromium
 from studies.study import ROOT, STUDIES, save_store
 
 STORE = STUDIES / f"{Path(__file__).stem}.json"

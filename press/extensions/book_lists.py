@@ -24,7 +24,7 @@ from attnmt.book.tables import with_range
 from attnmt.evidence.claims import judge, summary, verdict_table
 from attnmt.evidence.runs import TITLES, Run, load_run, of_length
 from press.contents import chapter_numbers, chapters
-from press.numbers import bare
+from press.run.numbers import bare
 
 # ------------------------------------------------------------------------------ exercises
 

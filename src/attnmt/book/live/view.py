@@ -6,7 +6,7 @@ by `book/_live/translator.mjs`, from a copy of the model with two bytes a number
 of a server.
 
 That copy is one to two megabytes, so a notebook that is executed to be stored and published must
-not hold it: with ``ATTNMT_STORED`` in the environment, which `press.execute` sets, the cell says
+not hold it: with ``ATTNMT_STORED`` in the environment, which `press.run.execute` sets, the cell says
 one line instead.
 """
 
