@@ -300,6 +300,22 @@ def test_every_system_of_the_plan_can_be_made(system, corpus_name, corpus):
     assert runs.recipe_of(system, corpus_name).epochs > 1
 
 
+@pytest.mark.parametrize("corpus_name", ["grammar", "multi30k", "joined", "joined30"])
+def test_a_doubled_system_is_the_same_one_with_twice_the_updates(corpus_name):
+    doubled = {system for system, on, _ in runs.planned("V").values() if on == corpus_name}
+    assert doubled
+    for system in doubled:
+        plain = system.removesuffix("-doubled")
+        assert runs.constructed(system, corpus_name) == runs.constructed(plain, corpus_name)
+        short, long = (runs.recipe_of(name, corpus_name) for name in (plain, system))
+        assert long.epochs == 2 * short.epochs
+        rates = [short.learning_rate_of(epoch + 1) for epoch in range(short.epochs)]
+        twice = [long.learning_rate_of(epoch + 1) for epoch in range(long.epochs)]
+        assert twice == [rate for rate in rates for _ in range(2)]
+        same = {"epochs": short.epochs, "halve_after": short.halve_after}
+        assert replace(long, halve_every=short.halve_every, **same) == short
+
+
 def test_captions_are_trained_with_dropout_and_the_best_epoch_is_kept():
     for system, corpus_name, _ in runs.planned("B", "D").values():
         arguments = runs.constructed(system, corpus_name)
