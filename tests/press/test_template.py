@@ -43,10 +43,10 @@ def test_a_chapter_that_is_begun_from_the_template_passes_all_tests(tmp_path):
     run("-m", "press.run.execute", "--in-place", NEW, cwd=copy)
     said = run("-m", "pytest", "-k", "10_new", *(f"tests/{name}" for name in TESTS), cwd=copy)
     assert " passed" in said
-    run("-m", "press.editions.slides", "--into", "_build/slides", NEW, cwd=copy)
 
     toc.write_text(
         f"format: jb-book\nroot: {NEW.removesuffix('.ipynb')}\nchapters:\n- file: book/references\n"
     )
     build = "from jupyter_book.cli.main import main; main()"
     run("-c", build, "build", ".", "-W", "--keep-going", "-n", cwd=copy)
+    assert (copy / "_build/html/slides/10_new.html").is_file()
