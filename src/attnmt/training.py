@@ -25,6 +25,7 @@ from attnmt.batches import Batch, batches
 from attnmt.checks import one_of, positive, whole
 from attnmt.corpus import Corpus
 from attnmt.decoding import greedy
+from attnmt.fast import sooner
 from attnmt.files import read_tensors, remove_leftovers, write_tensors
 from attnmt.metrics import MOST, bleu, perplexity, texts
 from attnmt.model import SIDES, Translator, seeded
@@ -553,7 +554,7 @@ def fit(
     training = engine(model.to(device).train(), corpus, recipe or Recipe(), seed=seed, path=path)
     try:
         gpus = [device] if device.type == "cuda" else []
-        with first_interrupt_noted() as asked, torch.random.fork_rng(devices=gpus):
+        with first_interrupt_noted() as asked, torch.random.fork_rng(devices=gpus), sooner(model):
             torch.manual_seed(seed)
             training.begin()
             for _ in training.run(progress, measure_bleu):

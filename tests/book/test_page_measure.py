@@ -69,7 +69,8 @@ def test_a_page_is_read_in_one_sitting(path):
 
 @each
 def test_a_page_begins_with_something_to_look_at(path):
-    first = next(c for c in told(path) if pictures(c) or c.get("outputs") or c.cell_type == "code")
+    cells = [c for c in told(path) if c.cell_type == "code" or pictures(c)]
+    first = next(c for c in cells if pictures(c) or not tags(c) & {"hide-input"})
     what = f"{path.name}: begin with a picture, a live view or an output, before any other code"
     assert pictures(first) or first.get("outputs"), what
 
