@@ -71,7 +71,7 @@ def train(corpus: Corpus, system: str, recipe: Recipe, *, seed: int) -> dict:
     """Train one model from one seed; returns its learning curve and what a chapter measures."""
     arguments = SYSTEMS[system] | {"seed": seed}
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
-    history = fit(model, corpus, recipe, seed=seed, device="cpu", progress=False, curve=CURVE)
+    history = fit(model, corpus, recipe, seed=seed, device="cpu", progress=False, curve_every=CURVE)
     found = translate_test(model, corpus)
     tested = corpus.test[:MOST]
     error = alignment_error_rate(force_align(model, tested), tested) if model.attends else None

@@ -17,7 +17,8 @@ from attnmt.corpus import Corpus
 from attnmt.evidence.runs import load_run
 from attnmt.metrics import perplexity, texts
 from attnmt.model import CONSTRUCTORS
-from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, History, Recipe
+from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT, Recipe
+from attnmt.training import History
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)

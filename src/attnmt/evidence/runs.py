@@ -38,7 +38,7 @@ from attnmt.evidence.folders import results_folder
 from attnmt.evidence.gold import LINKED, gold_pairs
 from attnmt.evidence.links import on_words
 from attnmt.evidence.models import MODELS, load
-from attnmt.evidence.modern import Modern
+from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.searches import entropies, monotone_steps, search_of
 from attnmt.files import write_aside
 from attnmt.metrics import (
@@ -54,8 +54,9 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import Translator
+from attnmt.recipes import RECIPES, Recipe
 from attnmt.text.subwords import cut_pairs, in_words
-from attnmt.training import RECIPES, History, Recipe, Training, best_device, fit, precision_on
+from attnmt.training import History, best_device, fit, likelihood
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Run:
     where there are any long and names); ``by_length`` is of test and long together; ``aer`` is of
     test, or, on captions, of the pairs with gold links; ``command`` makes the run again. The first
     format had no learning curve within epochs, kept no translations, and counted an ``<unk>`` as
-    three words. ``modern`` has the arguments of :class:`.Modern`, if it was the training's engine.
+    three words. ``modern`` has the arguments of :class:`.Modern`, if it was the objective.
     """
 
     name: str
@@ -145,15 +146,15 @@ def record(
         model, corpus, recipe, seed: as for :func:`~attnmt.training.fit`.
         samples: raw sentences whose translations and alignments are kept.
         searches: further ones that are measured, of ``attnmt.evidence.searches.SEARCHES``.
-        modern: arguments of :class:`.Modern`, for a training by that engine.
+        modern: arguments of :class:`.Modern`, if that is the objective.
         of_fit: further arguments of :func:`~attnmt.training.fit`.
     """
     modern = dict(modern or {})
     if "precision" in modern:  # the run says which one it had
         device = of_fit.get("device") or best_device()
         modern["precision"] = precision_on(device, modern["precision"])
-    engine = partial(Modern, **modern) if modern else Training
-    history = fit(model, corpus, recipe, seed=seed, engine=engine, **of_fit)
+    objective = Modern(**modern) if modern else likelihood
+    history = fit(model, corpus, recipe, seed=seed, objective=objective, **of_fit)
     sentences, search_cpu_seconds = measure(model, corpus, searches)
     statistics = sentences.statistics
     run = Run(
@@ -531,7 +532,7 @@ def constructed(system: str, corpus_name: str) -> dict[str, Any]:
 
 
 def recipe_of(system: str, corpus_name: str) -> Recipe:
-    """The recipe of a corpus; or the one of ``attnmt.training.RECIPES`` that the system names; or
+    """The recipe of a corpus; or the one of ``attnmt.recipes.RECIPES`` that the system names; or
     the corpus's with the changes that the system has.
     """
     recipe = book()["corpora"][corpus_name]["recipe"]
@@ -569,7 +570,7 @@ def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Ru
         searches=_searches(system, corpus_name),
         modern=book()["systems"][system].get("modern"),
         measure_bleu=book()["systems"][system].get("measure_bleu", False),
-        curve=plan["curve"],
+        curve_every=plan["curve"],
         checkpoint=checkpoint,
         every=250,
         resume=checkpoint is not None,

@@ -33,7 +33,7 @@ from attnmt.evidence.runs import load_run, load_statistics, load_translations, r
 from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import sutskever
 from attnmt.text.subwords import in_pieces
-from attnmt.training import BAHDANAU
+from attnmt.recipes import BAHDANAU
 
 
 @pytest.fixture(scope="module")
