@@ -21,7 +21,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from attnmt.book.tables import with_range
-from attnmt.evidence.claims import judge, summary, verdict_table
+from attnmt.evidence.claims import KINDS, judge, summary, verdict_table
 from attnmt.evidence.runs import TITLES, Run, load_run, of_length
 from press.contents import chapter_numbers, chapters
 from press.numbers import bare
@@ -180,10 +180,10 @@ class FrozenClaims(SphinxDirective):
         for path in [results / "claims.toml", *sorted(results.glob("*.json"))]:
             self.env.note_dependency(str(path))
         rows = judge()
-        lines = [summary(rows)]
-        for kind, title in (("claim", "Claims of the papers"), ("question", "Our own questions")):
+        lines = summary(rows).splitlines()
+        for kind, title in KINDS.items():
             some = [row for row in rows if row.claim.kind == kind]
-            lines += ["", f"**{title}**", "", *verdict_table(some).splitlines()]
+            lines += ["", f"**{kind}. {title}**", "", *verdict_table(some).splitlines()]
         parent = nodes.container("", classes=["all-claims"])
         self.state.nested_parse(StringList(lines), self.content_offset, parent)
         return [parent]
@@ -207,6 +207,7 @@ TRAINED = TITLES | {
     "ladder-local-p": "ladder: local-p",
     "attention-only": "attention only",
 }
+TRAINED |= {f"{system}-doubled": f"{title}, twice the updates" for system, title in TRAINED.items()}
 SHORT = 6  # the first length of a bucket
 LONG = {"grammar": 36, "multi30k": 16, "joined": 51, "joined30": 51}
 

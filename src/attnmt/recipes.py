@@ -28,6 +28,7 @@ class Recipe:
         learning_rate: the step size, of which each optimiser makes its own use.
         halve_after: the learning rate is halved at the start of every epoch after this one (Luong
             et al. 2015, section 4.1, do so for SGD); None keeps it constant.
+        halve_every: epochs between two halvings.
         fall: the learning rate also falls from step to step, in a straight line that ends at 0.
         clip: the gradient is rescaled when its norm is larger than this.
         pool: batches whose sentences are sorted by length together (Bahdanau et al. 2015: 20).
@@ -43,6 +44,7 @@ class Recipe:
     batch_size: int = 64
     learning_rate: float = 4e-3
     halve_after: int | None = 2
+    halve_every: int = 1
     fall: bool = False
     clip: float = 1.0
     pool: int = 20
@@ -52,13 +54,15 @@ class Recipe:
 
     def __post_init__(self) -> None:
         whole(1, epochs=self.epochs, batch_size=self.batch_size, pool=self.pool)
+        whole(1, halve_every=self.halve_every)
         positive(learning_rate=self.learning_rate, clip=self.clip)
         for name in ("optimiser", "per", "keep"):
             one_of(get_args(Recipe.__annotations__[name]), **{name: getattr(self, name)})
 
     def learning_rate_of(self, epoch: int, done: float = 0.0) -> float:
         """The learning rate in an epoch, counted from 1, of which a share is done."""
-        halvings = 0 if self.halve_after is None else max(0, epoch - self.halve_after)
+        late = 0 if self.halve_after is None else max(0, epoch - self.halve_after)
+        halvings = -(-late // self.halve_every)  # rounded up
         left = max(0.0, 1 - (epoch - 1 + done) / self.epochs) if self.fall else 1.0
         return left * self.learning_rate / 2**halvings
 

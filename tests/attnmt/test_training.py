@@ -113,6 +113,17 @@ def test_the_learning_rate_is_halved_after_some_epochs():
     assert constant.learning_rate_of(100) == 1
 
 
+def test_halvings_may_lie_several_epochs_apart():
+    """A recipe that is twice as long has the rates of the short one, each twice as long."""
+    short = Recipe(epochs=5, learning_rate=1.0, halve_after=2)
+    long = Recipe(epochs=10, learning_rate=1.0, halve_after=4, halve_every=2)
+    rates = [short.learning_rate_of(epoch) for epoch in range(1, 6)]
+    twice = [long.learning_rate_of(epoch) for epoch in range(1, 11)]
+    assert twice == [rate for rate in rates for _ in range(2)]
+    with pytest.raises(ValueError, match="halve_every"):
+        Recipe(halve_every=0)
+
+
 def test_a_falling_rate_comes_down_in_a_straight_line_over_all_epochs():
     recipe = Recipe(epochs=4, learning_rate=1.0, halve_after=None, fall=True)
     times = [(epoch, done) for epoch in (1, 2, 3, 4) for done in (0.0, 0.5)]

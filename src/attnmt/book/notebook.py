@@ -18,7 +18,6 @@ from attnmt.corpus import Corpus, multi30k
 from attnmt.evidence.comparison import (
     MARGIN_AER,
     MARGIN_BLEU,
-    MARGIN_BLEU_CAPTIONS,
     Comparison,
     Decision,
     Expected,
@@ -53,7 +52,7 @@ def real_text(*args, **kwargs) -> Corpus | None:
 
 MARGINS = {
     ("bleu", "grammar"): MARGIN_BLEU,
-    ("bleu", "multi30k"): MARGIN_BLEU_CAPTIONS,
+    ("bleu", "multi30k"): MARGIN_BLEU,
     ("aer", "grammar"): MARGIN_AER,
 }
 DIGITS = {"bleu": 1, "aer": 2, "perplexity": 2, "cpu_seconds": 0}

@@ -1,15 +1,16 @@
 """The frozen list of claims: what the papers say, which comparison decides it, and what came out.
 
-``results/claims.toml`` was written before the runs that decide it. Its head explains the fields. A
-*claim* is a paper's own and gets a verdict; a *question* is ours and gets an interval, but never a
-verdict on a paper. What was not run says so and has no verdict::
+``results/claims.toml`` explains its fields at its head. A claim of kind A is a paper's own
+comparison, one of kind B a paper's comparison that we altered; both get a verdict. A question, of
+kind Q, gets an interval, but never a verdict. What was not run says why, and what lacks a run
+waits::
 
     for row in judge():
         print(row.claim.claim, row.ours, row.verdict)
 
 The rows of a table are decided together, so the whole list is judged at once, by ``make verdicts``,
-into ``results/verdicts.json``. :func:`judge` and :func:`so_far` read that file; whichever rows a
-page asks for, their intervals are those of the whole list.
+into ``results/verdicts.json``. :func:`judge` reads that file; whichever rows a page asks for, their
+intervals are those of the whole list.
 """
 
 import hashlib
@@ -18,17 +19,17 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
-from scipy.special import ndtri, stdtrit
 
 from attnmt.evidence.comparison import (
     ALPHA,
+    CORRECTION,
+    RESAMPLES,
     SEED,
     VERDICTS,
     Comparison,
@@ -41,35 +42,43 @@ from attnmt.evidence.comparison import (
     decide,
     seed_by_seed,
 )
+from attnmt.evidence.converged import CLOSE, FALLING, Trained, doubled, trained
 from attnmt.evidence.measured import NotRecorded, measured
-from attnmt.evidence.runs import Run, load_run, results_folder
-from attnmt.evidence.runs import recorded as undertrained_runs
+from attnmt.evidence.power import of_seeds, power
+from attnmt.evidence.runs import Run, book, load_run, results_folder
+from attnmt.files import write_aside
 
 NOT_RUN = "not run"
-SO_FAR = "so far"  # there is an interval, but not all seeds that were fixed beforehand
-FEWEST = 2  # seeds of a system that have an interval
-DRAWS = 10_000  # of seeds, for the power
+WAITING = "waiting"
+NO_VERDICT = "no verdict"  # of a question
 DIGITS = {"bleu": 1, "aer": 3, "cpu_seconds": 0}  # of a difference; else 2
+SHOWN_ONLY = ("samples", "curve")  # of a corpus of the plan: they change no score
 What = Literal["bleu", "aer", "nats", "share", "length", "monotone", "entropy", "cpu_seconds"]
+Kind = Literal["A", "B", "Q"]
+KINDS = {
+    "A": "The papers' own comparisons",
+    "B": "Comparisons of the papers that we altered",
+    "Q": "Questions of ours, and our measures of remarks",
+}
 
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
 class Claim:
     """One row of the list, as its head explains. ``second`` may be a number.
 
-    ``margin``, ``scatter`` (between seeds) and ``sentences`` (standard error) are the corpus's
-    defaults unless the row has its own.
+    ``scatter`` (between seeds), ``sentences`` (standard error) and the widest ``margin`` are the
+    corpus's defaults unless the row has its own.
     """
 
     id: str
+    kind: Kind
     claim: str
     paper: str
     place: str
     metric: What
     expected: Expected
-    tier: str
     group: str
-    kind: Literal["claim", "question"] = "claim"
+    altered: str = ""
     first: str = ""
     second: str | float = ""
     parts: tuple[str, ...] = ("test",)
@@ -81,11 +90,17 @@ class Claim:
     sentences: float | None = None
     also: str = ""
     reason: str = ""
+    waits: str = ""
 
     @property
     def runs(self) -> bool:
         """Whether there is a comparison that can be run."""
-        return self.tier != "none"
+        return not self.reason
+
+    @property
+    def judged(self) -> bool:
+        """Whether it gets a verdict, now or once its runs are there."""
+        return self.runs and self.kind != "Q"
 
     @property
     def their_difference(self) -> float | None:
@@ -96,9 +111,20 @@ class Claim:
         return math.log(first / second) if self.metric == "nats" else first - second
 
     @property
+    def effect(self) -> float | None:
+        """What it looks for: the paper's own difference, or the one that we expect."""
+        return self.gap if self.their_difference is None else self.their_difference
+
+    @property
     def comparison(self) -> tuple:
         """What is compared. No two rows have the same."""
         return self.first, self.second, self.parts, self.metric
+
+    @property
+    def stems(self) -> list[str]:
+        """The systems that are compared, ``SYSTEM-CORPUS``, each once."""
+        sides = [side for side in (self.first, self.second) if isinstance(side, str) and side]
+        return list(dict.fromkeys(side.partition("@")[0] for side in sides))
 
 
 @dataclass(frozen=True)
@@ -107,13 +133,11 @@ class ClaimList:
 
     Attributes:
         claims: in the file's order.
-        tiers: seeds that each tier of recordings has.
         changes: when the list was frozen, and each change since, with its reason and SHA-256.
     """
 
     claims: tuple[Claim, ...]
-    tiers: dict[str, int]
-    changes: tuple[dict[str, Any], ...]
+    changes: tuple[dict[str, Any], ...] = ()
 
     def __getitem__(self, id: str) -> Claim:
         """The claim of this id."""
@@ -121,9 +145,24 @@ class ClaimList:
 
     @property
     def sha256(self) -> str:
-        """Of all fields of all rows. It is another, once anything in the list has changed."""
+        """Of all fields of all rows, of the plan of their systems, and of the rule.
+
+        It is another, once anything has changed that could change a verdict.
+        """
         rows = TypeAdapter(tuple[Claim, ...]).dump_python(self.claims, mode="json")
-        return hashlib.sha256(json.dumps([rows, self.tiers], sort_keys=True).encode()).hexdigest()
+        rule = [ALPHA, CORRECTION, RESAMPLES, SEED, CLOSE, FALLING]
+        stems = sorted({stem for claim in self.claims for stem in claim.stems})
+        frozen = [rows, [_planned(stem) for stem in stems], rule]
+        return hashlib.sha256(json.dumps(frozen, sort_keys=True).encode()).hexdigest()
+
+
+def _planned(stem: str) -> list:
+    """What ``runs.toml`` says of a system and of its corpus, as far as scores depend on it."""
+    system, _, corpus = stem.rpartition("-")
+    plan = book()
+    shared = plan["corpora"].get(corpus, {})
+    of_corpus = {key: value for key, value in shared.items() if key not in SHOWN_ONLY}
+    return [stem, plan["systems"].get(system), of_corpus]
 
 
 def load_claims(path: Path | None = None) -> ClaimList:
@@ -134,25 +173,23 @@ def load_claims(path: Path | None = None) -> ClaimList:
     """
     path = path or results_folder() / "claims.toml"
     file = tomllib.loads(path.read_text(encoding="utf-8"))
-    rows = [_with_defaults(row, file["defaults"]) for row in file["claims"]]
     claims = []
-    for row in rows:
+    for row in file["claims"]:
         try:
-            claims.append(TypeAdapter(Claim).validate_python(row))
+            claim = TypeAdapter(Claim).validate_python(_with_defaults(row, file["defaults"]))
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
             name = row.get("id", "a row without id")
             raise ValueError(f"{path.name}, {name}: {place}: {first['msg']}") from error
-    tiers = {name: tier["seeds"] for name, tier in file["tiers"].items()}
-    for claim in claims:
-        if problem := _problem(claim, tiers):
+        if problem := _problem(claim):
             raise ValueError(f"{path.name}, {claim.id}: {problem}")
+        claims.append(_with_margin(claim))
     for what in ("id", "comparison"):
         values = [getattr(claim, what) for claim in claims if what == "id" or claim.runs]
         if twice := {str(value) for value in values if values.count(value) > 1}:
             raise ValueError(f"{path.name}: the same {what} in two rows: {', '.join(twice)}")
-    return ClaimList(tuple(claims), tiers, tuple(file["changes"]))
+    return ClaimList(tuple(claims), tuple(file["changes"]))
 
 
 def corpus_of(system: str) -> str:
@@ -162,6 +199,8 @@ def corpus_of(system: str) -> str:
 
 def _with_defaults(row: dict, defaults: dict) -> dict:
     """A row with the margin and scatter of its corpus and metric, unless it has its own."""
+    if row.get("kind") == "Q":
+        return row
     corpus = corpus_of(str(row.get("first", "")))
     corpus = corpus if corpus in defaults else corpus.rstrip("0123456789")
     known = dict(defaults.get(corpus, {}).get(row.get("metric"), {}))
@@ -170,59 +209,57 @@ def _with_defaults(row: dict, defaults: dict) -> dict:
     return known | row
 
 
-def _problem(claim: Claim, tiers: dict[str, int]) -> str:
+def _with_margin(claim: Claim) -> Claim:
+    """A margin that is no wider than half of the effect."""
+    if claim.margin is None:
+        return claim
+    return replace(claim, margin=min(claim.margin, abs(claim.effect) / 2))
+
+
+def _problem(claim: Claim) -> str:
     """What makes no sense in a row, or ""."""
-    if not claim.runs:
+    if claim.kind == "B" and not claim.altered:
+        return 'kind B needs "altered": what differs from the paper\'s comparison'
+    if claim.kind == "A" and claim.altered:
+        return "a comparison that was altered is of kind B"
+    if not claim.first:
         return "" if claim.reason else "a row that is not run needs a reason"
-    if claim.tier not in tiers:
-        return f"there is no tier {claim.tier!r}"
-    if not claim.first or claim.second == "":
+    if claim.reason:
+        return "a row with a reason why it is not run compares nothing"
+    if claim.second == "":
         return "a row that is run needs a first and a second system"
-    if min(claim.seeds) < 2:
-        return "one seed is never enough"
+    sides = zip((claim.first, claim.second), claim.seeds, strict=True)
+    if any((number != 0) if isinstance(side, float) else (number < 2) for side, number in sides):
+        return "a system needs two seeds or more, a number 0"
     if len(claim.parts) != (2 if claim.metric == "share" else 1):
         return "a share needs two parts, all else one"
-    if claim.expected == "not below" and claim.margin is None:
-        return '"not below" needs a margin'
-    if claim.kind == "claim" and None in (claim.gap, claim.scatter, claim.sentences):
-        return "a claim needs gap, scatter and sentences for its power"
+    if claim.judged and None in (claim.gap, claim.margin, claim.scatter, claim.sentences):
+        return "kinds A and B need gap, margin, scatter and sentences"
     return ""
-
-
-# ------------------------------------------------------------------------------------------ power
-
-
-def power(claim: Claim, seeds: tuple[int, int] | None = None, comparisons: int = 1) -> float:
-    """How likely the row is decided, and on the right side, if its gap and scatter are as expected.
-
-    Seeds are drawn from normal distributions (their variances from chi-squared ones), and judged by
-    the truth rule at Bonferroni's level for as many comparisons as the group has. Holm's level is
-    that or a better one.
-
-    Args:
-        claim: a row with gap, scatter and sentences.
-        seeds: of both systems; the row's own by default.
-        comparisons: in the group.
-    """
-    rng = np.random.default_rng(SEED)
-    alone = isinstance(claim.second, float) or paired(claim)
-    counts = np.array((seeds or claim.seeds)[: 1 if alone else 2])[:, None]
-    true = claim.scatter**2 / counts
-    seen = true * rng.chisquare(counts - 1, size=(len(counts), DRAWS)) / (counts - 1)
-    of_seeds = seen.sum(0)
-    degrees = of_seeds**2 / (seen**2 / (counts - 1)).sum(0)
-    upper = 1 - ALPHA / comparisons / 2
-    reach = stdtrit(degrees, upper) ** 2 * of_seeds + ndtri(upper) ** 2 * claim.sentences**2
-    bound = -claim.margin if claim.expected == "not below" else 0.0
-    shift = abs(claim.gap - bound)
-    found = shift + math.sqrt(true.sum() + claim.sentences**2) * rng.normal(size=DRAWS)
-    return float((found > np.sqrt(reach)).mean())
 
 
 def paired(claim: Claim) -> bool:
     """Whether both are the same trained models, searched in two ways."""
-    same = str(claim.second).partition("@")[0] == claim.first.partition("@")[0]
-    return same and claim.second != claim.first
+    return len(claim.stems) == 1 and isinstance(claim.second, str)
+
+
+Scatter = tuple[
+    list[Term], Term
+]  # of each system's mean over seeds; of the difference over sentences
+
+
+def power_of(claim: Claim, comparisons: int = 1, seen: Scatter | None = None) -> float:
+    """How likely the row is decided on the side of its gap, by :func:`.power`.
+
+    Args:
+        claim: a row of kind A or B.
+        comparisons: in the group.
+        seen: the scatter that was seen; the expected one by default.
+    """
+    bound = -claim.margin if claim.expected == "not below" else 0.0
+    counts = claim.seeds[:1] if paired(claim) else claim.seeds
+    expected = of_seeds(claim.scatter, counts), Term(claim.sentences**2)
+    return power(claim.gap - bound, *(seen or expected), comparisons)
 
 
 # -------------------------------------------------------------------------------------- judgement
@@ -234,37 +271,39 @@ class Row:
 
     Attributes:
         claim: the row of the list.
-        decision: the truth rule's; None if it was not run.
-        seeds: recorded, of both systems.
-        means: of both systems over these seeds.
-        missing: what is missing, if it was not run; with a decision, what it still waits for.
-        power: that was expected of a claim with these seeds, in its group.
+        decision: the truth rule's; None if it was not run, or waits.
+        means: of both systems over their seeds.
+        missing: what is missing, if it has no decision.
+        power: that was expected of a row of kind A or B, in its group.
+        power_seen: the same by the scatter that was seen.
+        trained: each of its systems, once: cost and convergence.
     """
 
     claim: Claim
     decision: Decision | None
-    seeds: tuple[int, int] = (0, 0)
     means: tuple[float, float] | None = None
     missing: str = ""
     power: float | None = None
+    power_seen: float | None = None
+    trained: tuple[Trained, ...] = ()
 
     @property
     def verdict(self) -> str:
-        """One of the four verdicts, "so far" or "not run". A question is answered, not judged."""
+        """One of the four verdicts; "waiting" or "not run"; or "no verdict", of a question."""
         if self.decision is None:
-            return NOT_RUN
-        return SO_FAR if self.missing else self.outcome
+            return NOT_RUN if self.claim.reason else WAITING
+        return self.decision.verdict if self.claim.judged else NO_VERDICT
 
     @property
-    def outcome(self) -> str:
-        """What the rule says of a decision, even if seeds are still missing."""
-        if self.claim.kind == "claim":
-            return self.decision.verdict
-        low = self.decision.low
-        high = self.decision.high
-        if low > 0 or high < 0:
-            return "yes" if (low > 0) == (self.claim.expected == "above") else "no"
-        return self.decision.verdict
+    def said(self) -> str:
+        """The verdict with its condition; the power beside *undecided*; what is missing."""
+        if self.decision is None:
+            return f"{self.verdict}: {self.missing}"
+        if self.verdict == "undecided":
+            return f"undecided (power {self.power:.0%}; by the scatter seen {self.power_seen:.0%})"
+        if self.claim.judged and any(one.found_with_dot for one in self.trained):
+            return f"{self.verdict}, under a recipe found with dot"
+        return self.verdict
 
     @property
     def ours(self) -> str:
@@ -299,16 +338,6 @@ def judge(ids: Iterable[str] | None = None) -> list[Row]:
     Raises:
         ValueError: the verdicts are older than what they were judged from; an unknown id.
     """
-    rows = so_far(ids)
-    return [Row(row.claim, None, missing=row.missing) if row.missing else row for row in rows]
-
-
-def so_far(ids: Iterable[str] | None = None) -> list[Row]:
-    """:func:`judge`, with an interval for rows that still wait for seeds but have two of each.
-
-    Such a row has a decision and says in ``missing`` what it waits for. It has no verdict: the
-    number of seeds was fixed beforehand, so that nobody stops where the result pleases.
-    """
     rows = read_verdicts()
     if ids is None:
         return rows
@@ -318,87 +347,80 @@ def so_far(ids: Iterable[str] | None = None) -> list[Row]:
     return [row for row in rows if row.claim.id in wanted]
 
 
-def judge_runs(
-    claims: ClaimList | None = None, load: Load = recorded, known: dict | None = None
-) -> list[Row]:
+def judge_runs(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
     """Judge every row of a list by the truth rule, in its order, from the runs themselves.
 
-    A row is judged once both systems have as many seeds as its tier records; more are taken as they
-    come, in the order of their numbers, up to the number that was fixed. In each group, Holm's
-    correction counts the rows that could be judged.
+    A row is judged once both systems have the seeds that it names, by the first so many. In each
+    group, Holm's correction counts all rows that get a verdict, now or later. An interval of a
+    question stands on its own.
 
     Args:
         claims: the list; the book's by default.
         load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
-        known: systems that were measured already; for several calls with the same ``load``.
     """
     claims = claims or load_claims()
-    known = {} if known is None else known
-    rows = {claim.id: _measure(claim, claims.tiers, load, known=known) for claim in claims.claims}
-    judged: dict[str, Row] = {}
-    for group in dict.fromkeys(claim.group for claim in claims.claims):
-        ready = [
-            claim
-            for claim in claims.claims
-            if claim.group == group and isinstance(rows[claim.id][0], Comparison)
-        ]
-        decisions = decide([rows[claim.id][0] for claim in ready])
-        for claim, decision in zip(ready, decisions, strict=True):
-            _, seeds, means = rows[claim.id]
-            likely = power(claim, seeds, len(ready)) if claim.kind == "claim" else None
-            judged[claim.id] = Row(claim, decision, seeds, means, power=likely)
-    return [
-        judged.get(claim.id) or Row(claim, None, missing=rows[claim.id][0])
-        for claim in claims.claims
-    ]
-
-
-def judge_runs_so_far(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
-    """:func:`so_far`, from the runs themselves."""
-    claims = claims or load_claims()
-    few = replace(claims, tiers=dict.fromkeys(claims.tiers, FEWEST))
     known: dict = {}
-    both = zip(judge_runs(claims, load, known), judge_runs(few, load, known), strict=True)
-    return [row if row.decision else replace(early, missing=row.missing) for row, early in both]
+    rows = {claim.id: _measured(claim, load, known) for claim in claims.claims}
+    for group in dict.fromkeys(claim.group for claim in claims.claims):
+        family = [claim for claim in claims.claims if claim.group == group and claim.judged]
+        ready = [claim for claim in family if isinstance(rows[claim.id], tuple)]
+        compared = [rows[claim.id][0] for claim in ready]
+        decisions = decide(compared, waiting=len(family) - len(ready))
+        likely = {claim.id: power_of(claim, len(family)) for claim in family}
+        for claim, decision in zip(ready, decisions, strict=True):
+            one, means, sides, of_systems = rows[claim.id]
+            seen = power_of(claim, len(family), (of_systems, one.sentences))
+            rows[claim.id] = Row(claim, decision, means, "", likely[claim.id], seen, sides)
+        for claim in family:
+            if isinstance(rows[claim.id], str):
+                rows[claim.id] = Row(claim, None, None, rows[claim.id], likely[claim.id])
+    return [_row(claim, rows[claim.id]) for claim in claims.claims]
 
 
-def judge_undertrained(claims: ClaimList | None = None) -> list[Row]:
-    """The same list, judged by the runs of the earlier edition, which were trained too little.
+def _row(claim: Claim, found: Row | str | tuple) -> Row:
+    """A row that is not in a family: a question, or one that is not run."""
+    if isinstance(found, Row):
+        return found
+    if isinstance(found, str):
+        return Row(claim, None, missing=found)
+    one, means, sides, _ = found
+    return Row(claim, decide([one])[0], means, trained=sides)
 
-    They are no evidence for or against a paper. They show what undertraining makes one believe.
-    """
-    claims = claims or load_claims()
-    few = replace(claims, tiers=dict.fromkeys(claims.tiers, FEWEST))
-    return judge_runs(few, lambda name, seeds: undertrained_runs(*name.rsplit("-", 1))[:seeds])
 
-
-def _measure(claim: Claim, tiers: dict[str, int], load: Load, known: dict) -> tuple:
-    """The comparison with its seeds and means; or what is missing, alone. Systems become known."""
-    if not claim.runs:
-        return (claim.reason,)
+def _measured(claim: Claim, load: Load, known: dict) -> tuple | str:
+    """The comparison, means, cost and scatter of its systems; or what is missing."""
+    if not claim.runs or claim.waits:
+        return claim.reason or claim.waits
+    seeds = dict(zip((claim.first, claim.second), claim.seeds, strict=True))
     systems = []
-    for name, most in zip((claim.first, claim.second), claim.seeds, strict=True):
+    sides = {}
+    for name, number in seeds.items():
         if isinstance(name, float):
             systems.append(constant(name))
             continue
         stem, _, search = name.partition("@")
-        runs = load(stem, most)
-        if len(runs) < min(most, tiers[claim.tier]):
-            return (f"{stem} has {len(runs)} of {most} seeds (tier {claim.tier})",)
-        key = name, claim.metric, claim.parts, len(runs)
+        runs = load(stem, number)
+        if len(runs) < number:
+            return f"{stem} has {len(runs)} of {number} seeds"
+        key = name, claim.metric, claim.parts, number
         try:
             known[key] = known.get(key) or _system(claim, runs, search)
         except NotRecorded as error:
-            return (str(error),)
+            return str(error)
         systems.append(known[key])
+        sides[stem] = known[stem, number] = known.get((stem, number)) or trained(stem, runs, load)
     first, second = systems
-    seeds = tuple(0 if system.fixed else len(system.scores) for system in systems)
     means = first.mean, second.mean
     if paired(claim):
         first = seed_by_seed(first, second)
         second = constant(0)
     expected = {"expected": claim.expected, "margin": claim.margin, "claim": claim.claim}
-    return compare(first, second, **expected), seeds, means
+    scatter = [
+        Term(system.seed_variance, len(system.scores) - 1)
+        for system in (first, second)
+        if not system.fixed
+    ]
+    return compare(first, second, **expected), means, tuple(sides.values()), scatter
 
 
 def _system(claim: Claim, runs: Sequence[Run], search: str) -> System:
@@ -415,30 +437,31 @@ PRECISION = 9  # significant digits of the file, so that it is the same on every
 def fingerprint() -> str:
     """SHA-256 of what the verdicts rest on: the list, the plan, and the runs that the list names.
 
-    Of a run that is its file and, where they were kept, the statistics of its sentences.
+    Of a run that is its file and, where they were kept, the statistics of its sentences; and the
+    file of the run with twice the updates.
     """
     folder = results_folder()
     digest = hashlib.sha256()
     for name in ("claims.toml", "runs.toml"):
         digest.update((folder / name).read_text(encoding="utf-8").encode())
-    text = (folder / "claims.toml").read_text(encoding="utf-8")
-    rows = [row for row in tomllib.loads(text)["claims"] if row["tier"] != "none"]
-    sides = [side for row in rows for side in (row["first"], row["second"])]
-    for system in sorted({side.partition("@")[0] for side in sides if isinstance(side, str)}):
-        for run in sorted(folder.glob(f"{system}-?.json")):
+    rows = tomllib.loads((folder / "claims.toml").read_text(encoding="utf-8"))["claims"]
+    sides = [row.get(side) for row in rows for side in ("first", "second")]
+    for stem in sorted({side.partition("@")[0] for side in sides if isinstance(side, str)}):
+        for run in sorted(folder.glob(f"{stem}-?.json")):
             digest.update(run.name.encode() + run.read_text(encoding="utf-8").encode())
             kept = folder / "sentences" / f"{run.stem}.npz"
             digest.update(kept.read_bytes() if kept.exists() else b"")
+        for run in sorted(folder.glob(f"{doubled(stem)}-?.json")):
+            digest.update(run.name.encode() + run.read_text(encoding="utf-8").encode())
     return digest.hexdigest()
 
 
 def write_verdicts(path: Path | None = None) -> Path:
     """Judge the whole list and write it down; the command is ``make verdicts``."""
     path = path or results_folder() / "verdicts.json"
-    rows = judge_runs_so_far()
-    found = {row.claim.id: _written(row) for row in rows}
+    found = {row.claim.id: _written(row) for row in judge_runs()}
     text = json.dumps({"judged_from": fingerprint(), "rows": found}, indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    write_aside(path, text.encode() + b"\n")
     return path
 
 
@@ -458,27 +481,26 @@ def read_verdicts(path: Path | None = None) -> list[Row]:
 
 def _written(row: Row) -> dict[str, Any]:
     """A row for the file. Its two terms are what a reader needs to decide its group again."""
+    written: dict[str, Any] = {"verdict": row.verdict}
+    for name, value in (("power", row.power), ("power_seen", row.power_seen)):
+        if value is not None:
+            written[name] = round(value, 3)
     if (decision := row.decision) is None:
-        return {"verdict": row.verdict, "missing": row.missing}
+        return written | {"missing": row.missing}
     one = decision.comparison
-    terms = {"over_seeds": one.seeds, "over_sentences": one.sentences}
-    written = {
-        "verdict": row.verdict,
-        "missing": row.missing,
+    written |= {
         "decision": decision.verdict,
         "difference": _rounded(one.difference),
         "interval": [_rounded(decision.low), _rounded(decision.high)],
         "level": _rounded(decision.level),
-        "seeds": row.seeds,
         "means": [_rounded(mean) for mean in row.means],
         "covers": one.covers,
     }
-    for name, term in terms.items():
+    for name, term in {"over_seeds": one.seeds, "over_sentences": one.sentences}.items():
         degrees = None if math.isinf(term.degrees) else _rounded(term.degrees)
         written[name] = {"variance": _rounded(term.variance), "degrees": degrees}
-    if row.power is not None:
-        written["power"] = round(row.power, 3)
-    return written
+    sides = [asdict(one) | {"cpu_seconds": round(one.cpu_seconds)} for one in row.trained]
+    return written | {"trained": sides}
 
 
 def _rounded(value: float) -> float:
@@ -486,8 +508,9 @@ def _rounded(value: float) -> float:
 
 
 def _read(claim: Claim, row: dict[str, Any]) -> Row:
+    likely = {name: row.get(name) for name in ("power", "power_seen")}
     if "decision" not in row:
-        return Row(claim, None, missing=row["missing"])
+        return Row(claim, None, missing=row["missing"], **likely)
     seeds, sentences = (
         Term(term["variance"], math.inf if term["degrees"] is None else term["degrees"])
         for term in (row["over_seeds"], row["over_sentences"])
@@ -504,46 +527,62 @@ def _read(claim: Claim, row: dict[str, Any]) -> Row:
     low, high = row["interval"]
     decision = Decision(one, row["level"], low, high=high, verdict=row["decision"])
     first, second = row["means"]
-    power_of = row.get("power")
-    return Row(claim, decision, tuple(row["seeds"]), (first, second), row["missing"], power_of)
+    sides = tuple(Trained(**side) for side in row["trained"])
+    return Row(claim, decision, (first, second), trained=sides, **likely)
 
 
 # ----------------------------------------------------------------------------------------- tables
 
+LIKELY = 0.8  # the power that a comparison should have
 
-def summary(rows: Sequence[Row], likely: float = 0.8) -> str:
-    """How the papers' claims came out, in two sentences of Markdown.
 
-    The second says how many of those that were likely to be decided were decided: with the seeds
-    that were recorded, their expected power was ``likely`` or more.
+def likely_decided(rows: Sequence[Row], kind: Kind = "A") -> tuple[int, int]:
+    """How many judged rows of a kind had an expected power of 80%; how many of them are decided."""
+    sure = [row for row in rows if row.claim.kind == kind and row.decision and row.claim.judged]
+    sure = [row for row in sure if row.power >= LIKELY]
+    return len(sure), sum(row.verdict != "undecided" for row in sure)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """How the rows came out, as a list in Markdown: kind A, then kind B, never both in one number.
+
+    Of those that were likely to be decided it says how many were decided.
     """
-    rows = [row for row in rows if row.claim.kind == "claim"]
-    judged = [row for row in rows if row.decision]
-    counts = Counter(row.verdict for row in judged)
-    verdicts = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS)
-    sure = [row for row in judged if row.power >= likely]
-    decided = sum(row.verdict != "undecided" for row in sure)
-    return (
-        f"{len(rows)} claims of the papers, {len(judged)} of them judged. {verdicts}; "
-        f"not run: {len(rows) - len(judged)}. Of the {len(sure)} that were judged with an expected "
-        f"power of {likely:.0%}, {decided} are decided."
-    )
+    lines = []
+    for kind in ("A", "B"):
+        some = [row for row in rows if row.claim.kind == kind]
+        counts = Counter(row.verdict for row in some)
+        said = ", ".join(
+            f"{verdict}: {counts[verdict]}" for verdict in (*VERDICTS, WAITING, NOT_RUN)
+        )
+        sure, decided = likely_decided(rows, kind)
+        lines.append(
+            f"- **{kind}. {KINDS[kind]}**: {len(some)}. {said}. Of the {sure} that were judged "
+            f"with an expected power of {LIKELY:.0%} or more, {decided} are decided."
+        )
+    questions = sum(row.claim.kind == "Q" for row in rows)
+    lines.append(f"- **Q. {KINDS['Q']}**: {questions}. They have numbers and no verdict.")
+    return "\n".join(lines)
 
 
 def verdict_table(rows: Sequence[Row]) -> str:
-    """The rows as a Markdown table: the paper's difference beside ours, and the verdict."""
-    lines = [
-        "| claim | where | theirs | ours | seeds | verdict |",
-        "|---|---|---|---|---|---|",
-    ]
+    """The rows as a Markdown table: the paper's difference beside ours, the verdict, the cost."""
+    head = ("claim", "kind", "verdict", "theirs", "ours", "seeds", "trained", "where")
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for row in rows:
         claim = row.claim
-        there = row.claim.their_difference
+        there = claim.their_difference
         theirs = "–" if there is None else f"{there:+.{digits(claim)}f}".replace("-", "−")
-        seeds = " and ".join(str(number) for number in row.seeds if number) or "–"
-        verdict = row.verdict if row.decision else f"{NOT_RUN}: {row.missing}"
-        where = f"{claim.paper}, {claim.place}" + (f"; {claim.also}" if claim.also else "")
-        cells = [claim.claim, where, theirs, row.ours or "–", seeds, verdict]
+        cells = [
+            claim.claim,
+            claim.kind + (f": {claim.altered}" if claim.altered else ""),
+            row.said,
+            theirs,
+            row.ours or "–",
+            " and ".join(str(number) for number in claim.seeds if number) or "–",
+            ". ".join(one.text for one in row.trained) or "–",
+            f"{claim.paper}, {claim.place}" + (f"; {claim.also}" if claim.also else ""),
+        ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 

@@ -21,7 +21,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -526,18 +526,29 @@ def constructed(system: str, corpus_name: str) -> dict[str, Any]:
     Those that the corpus gives to that constructor come first, and the system's own go before them.
     """
     own = dict(book()["systems"][system])
-    for key in ("recipe", "modern", "measure_bleu"):
+    for key in ("recipe", "modern", "measure_bleu", "stretch"):
         own.pop(key, None)
     return book()["corpora"][corpus_name].get("models", {}).get(own["model"], {}) | own
 
 
 def recipe_of(system: str, corpus_name: str) -> Recipe:
+<<<<<<< HEAD
     """The recipe of a corpus; or the one of ``attnmt.recipes.RECIPES`` that the system names; or
     the corpus's with the changes that the system has.
+=======
+    """The recipe of a corpus; or the one of ``attnmt.training.RECIPES`` that the system names; or
+    the corpus's with the changes that the system has. ``stretch`` makes it that many times as long,
+    with all its halvings that many times as far apart.
+>>>>>>> main
     """
     recipe = book()["corpora"][corpus_name]["recipe"]
     own = book()["systems"][system].get("recipe", {})
-    return RECIPES[own] if isinstance(own, str) else Recipe(**recipe | own)
+    found = RECIPES[own] if isinstance(own, str) else Recipe(**recipe | own)
+    if (times := book()["systems"][system].get("stretch", 1)) == 1:
+        return found
+    halve_after = found.halve_after and times * found.halve_after
+    longer = {"epochs": times * found.epochs, "halve_every": times * found.halve_every}
+    return replace(found, halve_after=halve_after, **longer)
 
 
 def make(name: str, work: Path | None = None, progress: bool = True) -> tuple[Run, Sentences]:

@@ -61,12 +61,16 @@ def monotone_steps(translations: Sequence[Translation]) -> np.ndarray:
 def entropies(translations: Sequence[Translation]) -> np.ndarray:
     """How spread the weights of the written words are.
 
+    Weights that do not add up to one, as local-p's, are normalised first: else they have no
+    entropy.
+
     Returns:
         Two numbers a sentence, (sentences, 2), the bits summed over the words, and the words.
     """
     rows = []
     for found in translations:
         weights = found.alignment.astype(float)  # (T, S)
+        weights /= weights.sum(axis=1, keepdims=True)
         surprise = np.log2(weights, where=weights > 0, out=np.zeros_like(weights))
         rows.append([-(weights * surprise).sum(), len(weights)])
     return np.array(rows, dtype=np.float32).reshape(-1, 2)

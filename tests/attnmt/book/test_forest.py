@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from matplotlib.colors import to_hex
 
 from attnmt.book.figures import forest
-from attnmt.evidence.claims import NOT_RUN, SO_FAR, Row, load_claims
+from attnmt.evidence.claims import NOT_RUN, WAITING, Row, load_claims
 from attnmt.evidence.comparison import by_scores, compare, decide
 
 LIST = load_claims()
@@ -24,21 +24,21 @@ def close_figures():
     plt.close("all")
 
 
-def row(claim, first, second, missing="", seeds=(3, 3)):
+def row(claim, first, second):
     """A row of the list, decided from made-up scores."""
     claim = LIST[claim]
     both = by_scores(first), by_scores(second)
     how = {"expected": claim.expected, "margin": claim.margin}
     (decision,) = decide([compare(*both, **how)])
-    return Row(claim, decision, seeds, tuple(np.mean([first, second], axis=1)), missing)
+    return Row(claim, decision, tuple(np.mean([first, second], axis=1)))
 
 
 AHEAD = row("b1-search", [30.0, 31.0, 30.5], [20.0, 20.5, 21.0])
 BEHIND = row("l1-feeding", [18.0, 18.5, 18.2], [20.0, 20.1, 20.2])
-WAITS = row("l4-dot-location", [30.0, 31.0], [20.0, 21.0], "luong-dot has 2 of 8 seeds", (2, 2))
+WAITS = Row(LIST["l1-ladder-feeding"], None, missing="ladder-feeding has 0 of 3 seeds")
+ASKED = row("q-rnnsearch-dot", [30.0, 31.0, 30.5], [20.0, 20.5, 21.0])
 LOWER = row("l5-feeding", [1.0, 1.1, 1.05], [1.4, 1.5, 1.45])
 NEVER = Row(LIST["b1-phrase-based"], None, missing=REASON)
-LATER = Row(LIST["b1-search-captions"], None, missing="rnnsearch-multi30k has 0 of 3 seeds")
 
 
 def markers(ax, shape):
@@ -83,26 +83,25 @@ def test_what_the_claim_says_is_to_the_right_of_zero():
 
 
 def test_verdict_and_numbers_are_said():
-    assert forest.said(AHEAD) == "+10.0 (+8.9 to +11.1)\nagrees"
+    assert forest.said(AHEAD) == "+10.0 (+8.9 to +11.1)\nkind A: agrees"
     assert forest.said(BEHIND).endswith("opposite") and "−" in forest.said(BEHIND)
 
 
-def test_a_row_that_waits_for_seeds_is_hollow_and_has_no_verdict():
-    (ax,) = forest.forest([AHEAD, WAITS]).axes
-    (_, _, filled), (_, _, hollow) = markers(ax, "o")
-    assert filled == to_hex(forest.COLOURS["agrees"]) and hollow == to_hex("white")
-    assert WAITS.verdict == SO_FAR and WAITS.outcome == "agrees"
-    assert beside(ax)[1].endswith("so far, with 2 and 2 seeds")
-    assert not any(verdict in beside(ax)[1] for verdict in ("agrees", "undecided"))
-
-
-def test_a_row_that_was_not_run_says_why():
-    (ax,) = forest.forest([NEVER, LATER]).axes
+def test_a_row_that_was_not_run_or_waits_says_why():
+    (ax,) = forest.forest([NEVER, WAITS]).axes
     assert markers(ax, "o") == []
     assert len(markers(ax, "D")) == 2, "the paper's difference is there"
     assert " ".join(beside(ax)[0].split()) == f"{NOT_RUN}: {REASON}"
-    assert beside(ax)[1] == f"{NOT_RUN}: tier B"
+    assert " ".join(beside(ax)[1].split()) == f"{WAITING}: ladder-feeding has 0 of 3 seeds"
     assert {t.get_color() for t in ax.get_yticklabels()} == {forest.COLOURS[NOT_RUN]}
+
+
+def test_a_question_has_numbers_and_no_verdict():
+    assert forest.said(ASKED) == "+10.0 (+8.9 to +11.1)\nquestion"
+    assert ASKED.decision.verdict == "agrees"
+    (ax,) = forest.forest([ASKED]).axes
+    (_, _, colour) = markers(ax, "o")[0]
+    assert colour == to_hex(forest.COLOURS["no verdict"])
 
 
 def test_each_unit_has_an_axis_of_its_own():
@@ -121,21 +120,21 @@ def test_margins_are_shown_where_there_are_any():
     (ax,) = forest.forest([AHEAD]).axes
     (band,) = ax.patches
     assert (band.get_x(), band.get_width()) == (-1, 2)
-    (ax,) = forest.forest([LOWER]).axes
+    (ax,) = forest.forest([ASKED]).axes
     assert len(ax.patches) == 0
 
 
 def test_labels_leave_out_what_the_axis_says_and_are_legible():
-    flat = replace(AHEAD, claim=LIST["b2-flat"])
-    told = "RNNsearch does not deteriorate as sentences grow"
-    assert forest.label(flat).split() == told.split()
+    falls = replace(AHEAD, claim=LIST["b2-falls"])
+    told = "RNNencdec drops dramatically where RNNsearch does not"
+    assert forest.label(falls).split() == told.split()
     figure = forest.forest([AHEAD, WAITS, NEVER])
     (ax,) = figure.axes
     (legend,) = figure.legends
     texts = [*ax.texts, *ax.get_yticklabels(), *ax.get_xticklabels(), *legend.get_texts()]
     assert min(text.get_fontsize() for text in texts) >= 9
     entries = [text.get_text() for text in legend.get_texts()]
-    assert len(entries) == 4 and any("seeds are missing" in text for text in entries)
+    assert len(entries) == 3 and "the paper" in entries
 
 
 def test_large_differences_squeeze_the_axis():
@@ -161,4 +160,4 @@ def test_nothing_to_draw_is_refused():
     with pytest.raises(ValueError, match="same claims"):
         forest.twice([AHEAD], [BEHIND], ("then", "now"))
     with pytest.raises(ValueError, match="decision"):
-        forest.twice([LATER], [LATER], ("then", "now"))
+        forest.twice([WAITS], [WAITS], ("then", "now"))

@@ -270,6 +270,20 @@ def test_a_longer_table_asks_for_more():
     assert decide([weak, *sure])[0].verdict == "agrees"
 
 
+def test_what_waits_counts_and_what_was_found_stays_when_it_comes():
+    """A table looked at as its rows come in: Holm's steps over all that it will have."""
+    weak, level = narrow(1.1, 1.0), narrow(0.0, 1.0)
+    assert decide([weak], waiting=1)[0].verdict == "undecided"
+    assert decide([weak], waiting=1)[0].level == 0.975
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        table = [narrow(z, 1.0) for z in rng.normal(scale=2.0, size=6)]
+        early = decide(table[:3], waiting=3)
+        for before, after in zip(early, decide(table), strict=False):
+            assert before.verdict == "undecided" or before.verdict == after.verdict
+    assert decide([level], waiting=4)[0].verdict == "undecided"
+
+
 def test_decisions_come_in_the_tables_order_and_an_empty_table_has_none():
     assert [d.difference for d in decide([narrow(x, 1) for x in (3, 0, -9)])] == [3, 0, -9]
     assert decide([]) == []

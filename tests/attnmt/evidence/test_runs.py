@@ -3,7 +3,6 @@
 import json
 import os
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -28,12 +27,12 @@ from attnmt import (
 from attnmt.evidence import joined, runs
 from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.models import MODELS
-from attnmt.evidence.modern import Modern
+from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.runs import load_run, load_statistics, load_translations, record, save_run
 from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import sutskever
-from attnmt.text.subwords import in_pieces
 from attnmt.recipes import BAHDANAU
+from attnmt.text.subwords import in_pieces
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +44,9 @@ def model(corpus):
 def recorded(model, corpus):
     samples = ["w1 w2 w3", "w4"]
     recipe = Recipe(epochs=2, batch_size=16)
-    return record("tiny-made-0", model, corpus, recipe, 0, samples=samples, curve=2, progress=False)
+    return record(
+        "tiny-made-0", model, corpus, recipe, 0, samples=samples, curve_every=2, progress=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -252,14 +253,16 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
     monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
     monkeypatch.setattr(training, "best_device", lambda: "cpu")
     plain, new = (runs.make(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
-    had = {"smoothing": 0.2, "precision": training.precision_on("cpu", "bf16")}
+    had = {"smoothing": 0.2, "precision": precision_on("cpu", "bf16")}
     assert (plain.modern, new.modern) == ({}, had)
     assert [epoch.bleu for epoch in plain.history.epochs] == [None] * 3
     assert all(epoch.bleu >= 0 for epoch in new.history.epochs)  # asked for by the system
     assert plain.model == new.model
     by_hand = luong(corpus, hidden=6, seed=1)
-    engine = partial(Modern, **modern)
-    fit(by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, engine=engine)
+    objective = Modern(**had)
+    fit(
+        by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, objective=objective
+    )
     assert new.test_perplexity == pytest.approx(perplexity(by_hand, corpus.test))
     assert new.test_perplexity != plain.test_perplexity
 
@@ -298,6 +301,22 @@ def test_every_system_of_the_plan_can_be_made(system, corpus_name, corpus):
     assert model.config["model"] == PLAN["systems"][system]["model"]
     assert arguments.items() <= model.config.items()
     assert runs.recipe_of(system, corpus_name).epochs > 1
+
+
+@pytest.mark.parametrize("corpus_name", ["grammar", "multi30k", "joined", "joined30"])
+def test_a_doubled_system_is_the_same_one_with_twice_the_updates(corpus_name):
+    doubled = {system for system, on, _ in runs.planned("V").values() if on == corpus_name}
+    assert doubled
+    for system in doubled:
+        plain = system.removesuffix("-doubled")
+        assert runs.constructed(system, corpus_name) == runs.constructed(plain, corpus_name)
+        short, long = (runs.recipe_of(name, corpus_name) for name in (plain, system))
+        assert long.epochs == 2 * short.epochs
+        rates = [short.learning_rate_of(epoch + 1) for epoch in range(short.epochs)]
+        twice = [long.learning_rate_of(epoch + 1) for epoch in range(long.epochs)]
+        assert twice == [rate for rate in rates for _ in range(2)]
+        same = {"epochs": short.epochs, "halve_after": short.halve_after}
+        assert replace(long, halve_every=short.halve_every, **same) == short
 
 
 def test_captions_are_trained_with_dropout_and_the_best_epoch_is_kept():
@@ -443,17 +462,17 @@ def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "book", lambda: plan)
     monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
     at_once, _ = runs.make("tiny-made-0", progress=False)
-    end = training.Training.end_epoch
+    validated = training.Training.validated
 
     def killed(self, *args):
         if self.epoch == 2:
             raise MemoryError
-        return end(self, *args)
+        return validated(self, *args)
 
-    monkeypatch.setattr(training.Training, "end_epoch", killed)
+    monkeypatch.setattr(training.Training, "validated", killed)
     with pytest.raises(MemoryError):
         runs.make("tiny-made-0", tmp_path, progress=False)
-    monkeypatch.setattr(training.Training, "end_epoch", end)
+    monkeypatch.setattr(training.Training, "validated", validated)
     resumed, _ = runs.make("tiny-made-0", tmp_path, progress=False)
     assert resumed.bleu == at_once.bleu
     assert resumed.test_perplexity == at_once.test_perplexity

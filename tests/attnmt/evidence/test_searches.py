@@ -32,6 +32,12 @@ def test_bits_of_weights_are_those_of_a_fair_coin_and_of_certainty():
     assert entropies([found, translation()]).tolist() == [[1 + 0 + 2, 3], [0, 0]]
 
 
+def test_weights_that_do_not_add_up_to_one_are_normalised_first():
+    """Those of local-p: less weight everywhere is not a sharper look."""
+    found = translation([0.1, 0.1, 0, 0], [0.02, 0, 0, 0])
+    assert entropies([found]) == pytest.approx(np.array([[1 + 0, 2]]))
+
+
 def test_of_a_model_they_are_what_loops_count(sharp, corpus):
     translations = greedy(sharp, [pair.source for pair in corpus.test])
     for found, (forward, steps), (bits, words) in zip(

@@ -4,7 +4,7 @@ A row has the claim in words, the paper's own difference as a diamond, and ours 
 interval that decides. Differences are counted in the claim's direction, so that what supports a
 paper lies to the right of zero. A band shows the margin within which systems count as equal::
 
-    forest([row for row in so_far() if row.claim.group == "Luong, Table 4"])
+    forest([row for row in judge() if row.claim.group == "Luong, Table 4"])
 
 :func:`twice` draws what two editions of the runs say of the same claims.
 """
@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from attnmt.evidence.claims import NOT_RUN, SO_FAR, Row, digits
+from attnmt.evidence.claims import NO_VERDICT, NOT_RUN, WAITING, Row, digits
 
 UNITS = {
     "bleu": "difference in BLEU",
@@ -36,9 +36,8 @@ COLOURS = {
     "opposite": "#b8400a",
     "no difference": "#0072b2",
     "undecided": "#444444",
-    "yes": "#00795a",
-    "no": "#b8400a",
-    SO_FAR: "#444444",
+    NO_VERDICT: "#444444",
+    WAITING: "#707070",
     NOT_RUN: "#707070",
 }
 EARLIER = "#8a8a8a"
@@ -77,15 +76,16 @@ def theirs(row: Row) -> float | None:
 def said(row: Row) -> str:
     """What stands beside a row: our numbers with the verdict, or why there is none."""
     if (found := ours(row)) is None:
-        why = f"tier {row.claim.tier}" if row.claim.runs else row.missing
-        short = textwrap.shorten(f"{NOT_RUN}: {why}", 3 * BESIDE, placeholder=" ...")
+        short = textwrap.shorten(f"{row.verdict}: {row.missing}", 3 * BESIDE, placeholder=" ...")
         return textwrap.fill(short, BESIDE)
     middle, low, high = (f"{x:+.{digits(row.claim)}f}".replace("-", "−") for x in found)
-    numbers = f"{middle} ({low} to {high})"
-    if row.verdict != SO_FAR:
-        return f"{numbers}\n{row.verdict}"
-    seeds = " and ".join(str(number) for number in row.seeds if number)
-    return f"{numbers}\n{SO_FAR}, with {seeds} seeds"
+    kind = "question" if row.claim.kind == "Q" else f"kind {row.claim.kind}: {row.verdict}"
+    return f"{middle} ({low} to {high})\n{kind}"
+
+
+def _short(row: Row) -> str:
+    """The verdict alone, or a question's numbers."""
+    return row.verdict if row.claim.judged else said(row).partition("\n")[0]
 
 
 def label(row: Row) -> str:
@@ -97,7 +97,7 @@ def forest(rows: Sequence[Row]) -> Figure:
     """Draw some claims; each unit has a panel of its own.
 
     Args:
-        rows: of :func:`.judge` or :func:`.so_far`, drawn from top to bottom.
+        rows: of :func:`.judge`, drawn from top to bottom.
 
     Raises:
         ValueError: there are no rows.
@@ -131,9 +131,9 @@ def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -
             old = earlier[row.claim.id]
             _margin(row, y, ax)
             _interval(old, y - 0.2, ax, color=EARLIER)
-            _interval(row, y + 0.2, ax, color=COLOURS[row.outcome])
-            _beside(f"{names[0]}: {old.outcome}", y - 0.2, ax, color=COLOURS[NOT_RUN])
-            _beside(f"{names[1]}: {row.outcome}", y + 0.2, ax, color=COLOURS[row.outcome])
+            _interval(row, y + 0.2, ax, color=COLOURS[row.verdict])
+            _beside(f"{names[0]}: {_short(old)}", y - 0.2, ax, color=COLOURS[NOT_RUN])
+            _beside(f"{names[1]}: {_short(row)}", y + 0.2, ax, color=COLOURS[row.verdict])
         _finish(panel, ax, [*panel, *(earlier[row.claim.id] for row in panel)])
     return figure
 
@@ -181,13 +181,12 @@ def _margin(row: Row, y: float, ax: Axes) -> None:
 
 
 def _interval(row: Row, y: float, ax: Axes, *, color: str) -> None:
-    """Our difference, hollow while seeds are missing, and its interval."""
+    """Our difference and its interval."""
     if (found := ours(row)) is None:
         return
     middle, low, high = found
     ax.plot([low, high], [y, y], color=color, linewidth=2.5, solid_capstyle="butt")
-    fill = "white" if row.verdict == SO_FAR else color
-    ax.plot(middle, y, "o", markersize=7, color=color, markerfacecolor=fill)
+    ax.plot(middle, y, "o", markersize=7, color=color)
 
 
 def _beside(text: str, y: float, ax: Axes, *, color: str) -> None:
@@ -234,11 +233,8 @@ def _key(rows: Sequence[Row]) -> list:
     entries = []
     if any(theirs(row) is not None for row in rows):
         entries.append(Line2D([], [], label="the paper", **paper))
-    if any(row.decision and not row.missing for row in rows):
+    if any(row.decision for row in rows):
         entries.append(Line2D([], [], label="ours, with its interval", **line))
-    if any(row.verdict == SO_FAR for row in rows):
-        hollow = line | {"markerfacecolor": "white"}
-        entries.append(Line2D([], [], label="ours so far: seeds are missing", **hollow))
     if any(row.claim.margin for row in rows):
         entries.append(Patch(color=MARGIN, label="margin: counts as no difference"))
     return entries
