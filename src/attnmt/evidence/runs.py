@@ -532,14 +532,9 @@ def constructed(system: str, corpus_name: str) -> dict[str, Any]:
 
 
 def recipe_of(system: str, corpus_name: str) -> Recipe:
-<<<<<<< HEAD
     """The recipe of a corpus; or the one of ``attnmt.recipes.RECIPES`` that the system names; or
-    the corpus's with the changes that the system has.
-=======
-    """The recipe of a corpus; or the one of ``attnmt.training.RECIPES`` that the system names; or
     the corpus's with the changes that the system has. ``stretch`` makes it that many times as long,
     with all its halvings that many times as far apart.
->>>>>>> main
     """
     recipe = book()["corpora"][corpus_name]["recipe"]
     own = book()["systems"][system].get("recipe", {})
