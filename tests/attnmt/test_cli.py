@@ -329,22 +329,21 @@ def test_help_tells_each_option(run, monkeypatch):
         assert words in said
 
 
-def a_corpus_of_ones_own(train=60, **more):
-    """A corpus that somebody added, which hands on what it does not know."""
-    return made_up_corpus(train=train, **more)
-
-
 def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(tmp_path):
     """Its name and its options, without another edit; a wrong option is answered in its name."""
     program = """
 import sys
 from attnmt.evidence.corpora import CORPORA
-from test_cli import a_corpus_of_ones_own
-CORPORA["mine"] = a_corpus_of_ones_own
+from conftest import made_up_corpus
+
+def mine(train=60, **more):  # which hands on what it does not know
+    return made_up_corpus(train=train, **more)
+
+CORPORA["mine"] = mine
 from attnmt import cli
 sys.exit(cli.main())
 """
-    paths = [str(Path(__file__).parent), str(Path(__file__).parents[1]), *sys.path]
+    paths = [str(Path(__file__).parents[1]), *sys.path]
     environment = BUFFERED | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
 
     def ask(*arguments):
