@@ -16,7 +16,7 @@ from attnmt.book.demonstration import MOST, translate_test
 from attnmt.book.sizes import LIVE, LIVE_PAIRS
 from attnmt.corpus import Corpus
 from attnmt.model import CONSTRUCTORS
-from attnmt.training import Recipe
+from attnmt.recipes import Recipe
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)

@@ -4,9 +4,6 @@ A study is a module with a function ``main()``. ``make study NAME=searches`` cal
 ``studies/searches.py``, on one thread, and it fills ``results/studies/searches.json``. The file is
 written anew after every step, so that a study can be stopped and started again: what is stored is
 not done a second time.
-
-Studies of the book's earlier edition have their numbers in ``results/undertrained/studies``. Their
-code says how they were measured; the models that it compared are not made any more.
 """
 
 import json
@@ -25,7 +22,6 @@ from attnmt.files import write_aside
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ROOT / "results" / "studies"
-EARLIER = ROOT / "results" / "undertrained" / "studies"
 MODELS = ROOT / "_build" / "models"
 
 
@@ -40,16 +36,10 @@ def start(names: Sequence[str]) -> None:
     """Make the study of that name, on one thread.
 
     Raises:
-        SystemExit: there is none, none or several were named, or it is of the earlier edition.
+        SystemExit: there is none, or none or several were named.
     """
     if len(names) != 1 or names[0] not in studies():
         raise SystemExit(f"Which study? There are: {', '.join(studies())}")
-    kept = EARLIER / f"{names[0]}.json"
-    if kept.exists():
-        raise SystemExit(
-            f"The study {names[0]} is of the book's earlier edition, whose models are not made any "
-            f"more. Its numbers are kept: {kept.relative_to(ROOT).as_posix()}"
-        )
     torch.set_num_threads(1)
     import_module(f"studies.{names[0]}").main()
 

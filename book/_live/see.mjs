@@ -3,11 +3,13 @@
 //   render({ model, el })   as anywidget calls it: `model.get(name)` gives the options, `el` is filled.
 //
 // Options, all but `mode` optional:
-//   mode         "pair" (two models side by side), "single" (one), "step" (one word, frame by frame)
+//   mode         "pair" (two models side by side), "single" (one), "step" (one word, frame by frame),
+//                "both" (one, and the reader chooses between the whole sentence and step by step)
 //   models       names of weights: "rnnsearch" is fetched from rnnsearch.safetensors.gz beside this
 //   weights      instead of fetching: { name: ArrayBuffer, or text in base64 }
-//   sentence     German, to begin with, and `english`, its translation
-//   sentences    instead of fetching sentences.json: its content
+//   sentence     to begin with, and `english`, its translation
+//   sentences    instead of fetching sentences.json: its content, or {} where there is nothing to offer
+//   prefixes     abbreviations of the source language that keep their full stop
 //   frame        of a step, to begin with: 0 to 3
 //   code         { name: { frame: HTML } }, the package's source beside a step
 //   translator   instead of importing translator.mjs: the module
@@ -15,10 +17,14 @@
 // Nothing is asked of any other server. Numbers on the screen are the model's own.
 
 const MOST_WORDS = 60; // of a sentence that is read; words are counted without marks everywhere
+const MOST_UNITS = 200; // pieces of it, as translator.mjs has it
 const LONGEST_SEEN = 40; // words and marks of a sentence in training
 const KNOWN_ENOUGH = 0.5; // the share of words that must be known
 const SUGGESTIONS = 6;
+const FREQUENT = 12; // words that a view offers where it has no sentences
+const SPECIAL_WORDS = 4; // <pad>, <unk>, <s>, </s>, the first of each vocabulary
 const END = "</s>";
+const WORDLESS = "The model ended its translation before the first word.";
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 const beside = (name) => new URL(name, new URL(".", import.meta.url));
 
@@ -51,7 +57,25 @@ const largest = (values) => values.reduce((best, value, at) => (value > values[b
 const isWord = (text) => /[\p{L}\p{N}]/u.test(text);
 const shown = (word) => (word === "<unk>" ? "?" : word);
 const quoted = (word) => make("q", {}, shown(word));
-const german = (word) => make("q", { lang: "de" }, word);
+const asRead = (word, lang) => make("q", { lang }, word); // a word that the model reads
+
+// A language's name: "German" of "de".
+function languageName(code) {
+  try {
+    return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
+  } catch {
+    return code;
+  }
+}
+
+// What a view says of a model's languages: their codes, `from` and `to`, and their names.
+function languagesOf({ source, target }) {
+  const [from, to] = [source.language, target.language];
+  return { from, to, source: languageName(from), target: languageName(to) };
+}
+
+const withArticle = (name) => `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // The next picture on the screen; soon, too, where the page is hidden and none is drawn.
 const nextFrame = () =>
@@ -168,23 +192,28 @@ class Library {
     const { written } = await this.translator();
     const raw = this.options.sentences ?? (await this.once("sentences", () => fetchJson(beside("sentences.json"))));
     const entry = ({ german, english }) => ({ de: written(german), en: written(english), reference: english });
-    return { ...raw, chains: raw.chains.map((chain) => chain.map(entry)), random: raw.random.map(entry) };
+    const { chains = [], random = [] } = raw;
+    return { ...raw, chains: chains.map((chain) => chain.map(entry)), random: random.map(entry) };
   }
 
   async model(name, progress = () => {}) {
     const given = this.options.weights?.[name];
     const { load } = await this.translator();
-    if (given) return load(typeof given === "string" ? fromBase64(given) : given);
+    if (given) {
+      const model = await load(typeof given === "string" ? fromBase64(given) : given);
+      model.source.prefixes = new Set(this.options.prefixes);
+      return model;
+    }
     return this.once(name, async () => load(await fetchBytes(beside(`${name}.safetensors.gz`), progress)));
   }
 }
 
 // ------------------------------------------------------------------------------ translating
 
-// Writes a translation word by word, and yields to the screen between words. `seen(step)` draws
-// each. Answers the steps, or nothing if `stale()` says that nobody waits for them any more.
-async function write(model, words, seen, stale = () => false) {
-  const run = model.begin(words);
+// Writes a translation step by step of a run, and yields to the screen between steps. `seen(step)`
+// draws each. Answers the steps, or nothing if `stale()` says that nobody waits for them any more.
+async function write(run, seen, stale = () => false) {
+  const { words } = run;
   const steps = [];
   steps.annotations = run.memory.annotations;
   while (!run.done) {
@@ -214,30 +243,34 @@ function usual(word, model) {
 
 // What stands in the reader's sentence, in the words of the model: `words`; `all`, how many words
 // without marks were written; whether some were `cut`, and a full stop `added`; the places of the
-// `unknown` ones. All sentences of the training ended in a mark.
-function readSentence(text, model) {
+// `unknown` ones. Where the book's sentences are offered, all those of the training ended in a mark.
+function readSentence(text, model, offered) {
   const all = model.tokenise(text.trim()).map((word) => usual(word, model));
   let last = 0;
-  for (let seen = 0; last < all.length && (seen += isWord(all[last])) <= MOST_WORDS; ) last++;
+  let units = 0;
+  for (let seen = 0; last < all.length && (seen += isWord(all[last])) <= MOST_WORDS; last++) {
+    units += model.units([all[last]]).length;
+    if (units >= MOST_UNITS) break;
+  }
   const words = all.slice(0, last);
-  const added = words.some(isWord) && !MARK.test(words.at(-1));
+  const added = Boolean(offered.chains.length) && words.some(isWord) && !MARK.test(words.at(-1));
   if (added) words.push(".");
   return { words, all: countWords(all), cut: last < all.length, added, unknown: new Set(model.unknown(words)) };
 }
 
 // ------------------------------------------------------------------------------ names
 
-const SCORES = { additive: "additive", dot: "dot", general: "general", concat: "concat", location: "location" };
-
 function describe(model) {
   const { config } = model;
+  if (config.model === "attention_only")
+    return { title: "Attention alone", name: "a small Transformer", paper: "after Vaswani et al. 2017" };
   if (config.model === "rnnencdec")
     return { title: "Without attention", name: "RNNencdec", paper: "Cho et al. 2014" };
   if (config.model === "rnnsearch")
     return { title: "With attention", name: "RNNsearch", paper: "Bahdanau et al. 2015" };
   if (config.model === "sutskever")
     return { title: "Without attention", name: "LSTM encoder-decoder", paper: "Sutskever et al. 2014" };
-  const parts = [SCORES[config.score] ?? config.score];
+  const parts = [config.score ?? "concat, half of it fixed"];
   if (config.window && config.window !== "global") parts.push(config.window);
   if (config.feeding) parts.push("input feeding");
   return { title: "With attention", name: `Luong: ${parts.join(", ")}`, paper: "Luong et al. 2015" };
@@ -320,7 +353,8 @@ class Words {
 
 // A real table of weights: a row for each word written, a column for each word read.
 class Grid {
-  constructor({ light }) {
+  constructor({ light, languages }) {
+    this.languages = languages;
     this.body = make("tbody");
     this.head = make("tr");
     this.caption = make("caption", { class: "live-hidden" });
@@ -346,10 +380,10 @@ class Grid {
 
   clear(words, name) {
     this.element.setAttribute("aria-label", `Alignment of ${name}, as a table`);
-    this.caption.textContent = `Weights of ${name}: a row for each English word, a column for each German word.`;
+    this.caption.textContent = `Weights of ${name}: a row for each ${this.languages.target} word, a column for each ${this.languages.source} word.`;
     this.head.replaceChildren(
       make("td"),
-      ...words.map((word) => make("th", { scope: "col", lang: "de" }, make("span", {}, word))),
+      ...words.map((word) => make("th", { scope: "col", lang: this.languages.from }, make("span", {}, word))),
     );
     this.body.replaceChildren();
     this.element.style.setProperty("--columns", words.length);
@@ -400,13 +434,14 @@ function strip(values, { label, strength = 1 } = {}) {
 // { de, en, reference }, the last two of sentences that are not the reader's own.
 class Chooser {
   constructor({ model, sentences, first, most, longer, changed }) {
-    Object.assign(this, { model, sentences, most, changed, trail: [] });
-    const known = new Set(model.sourceWords);
-    this.words = (sentences.complete ?? model.sourceWords).filter((word) => known.has(word) && !/^<.*>$/.test(word));
+    Object.assign(this, { model, sentences, most, changed, trail: [], languages: languagesOf(model) });
+    const listed = sentences.complete ?? (model.source.subwords ? [] : model.sourceWords); // a piece is no word
+    const unknown = new Set(model.unknown(listed));
+    this.words = listed.filter((_, at) => !unknown.has(at));
     this.names = new Set(sentences.names ? sentences.complete.slice(-sentences.names) : []);
     this.id = `live-${Math.random().toString(36).slice(2, 8)}`;
     this.field = make("textarea", {
-      rows: 2, class: "live-field", id: this.id, lang: "de", spellcheck: "false",
+      rows: 2, class: "live-field", id: this.id, lang: this.languages.from, spellcheck: "false",
       autocomplete: "off", autocapitalize: "off", "aria-haspopup": "listbox",
       "aria-autocomplete": "list", "aria-controls": `${this.id}-list`, enterkeyhint: "go",
       "aria-describedby": `${this.id}-notes`,
@@ -417,13 +452,13 @@ class Chooser {
     this.count = make("span", { class: "live-count" });
     const button = (text, press, title) => make("button", { type: "button", class: "live-button", onclick: press, title }, text);
     this.shorterButton = button("Shorter", () => this.shorter(), "Take the last part away");
-    this.buttons = [button("Random", () => this.random(), "Another sentence")];
+    this.buttons = sentences.random.length ? [button("Random", () => this.random(), "Another sentence")] : [];
     this.longerButton = button("Longer", () => this.longer(), "Add a part to the sentence");
-    if (longer) this.buttons.push(this.longerButton, this.shorterButton);
+    if (longer && sentences.chains.length) this.buttons.push(this.longerButton, this.shorterButton);
     this.element = make(
       "div",
       { class: "live-chooser" },
-      make("label", { class: "live-label", for: this.id }, "A German sentence"),
+      make("label", { class: "live-label", for: this.id }, capital(`${withArticle(this.languages.source)} sentence`)),
       make("div", { class: "live-combo" }, this.field, this.list),
       make("div", { class: "live-buttons" }, this.buttons, this.count),
       this.notes,
@@ -468,6 +503,7 @@ class Chooser {
     this.trail = [];
     const fits = (entry) => entry.de !== this.entry.de && entry.de.split(" ").length <= this.most;
     const others = this.sentences.random.filter(fits);
+    if (!others.length) return;
     this.set(others[Math.floor(Math.random() * others.length)]);
   }
 
@@ -477,6 +513,7 @@ class Chooser {
     const { chain, at } = this.entry;
     if (chain && at + 1 < chain.length) return { ...chain[at + 1], chain, at: at + 1 };
     const short = this.sentences.chains.map((each) => each[0]);
+    if (!short.length) return null;
     const more = short[(this.trail.length + this.field.value.length) % short.length];
     const grown = joined(this.entry, more, this.words);
     return countWords(this.model.tokenise(grown.de)) <= MOST_WORDS ? grown : null;
@@ -520,7 +557,7 @@ class Chooser {
     this.active = -1;
     this.list.replaceChildren(
       ...fits.slice(0, SUGGESTIONS).map((word, at) =>
-        make("li", { role: "option", id: `${this.id}-${at}`, "data-word": word }, make("span", { lang: "de" }, word), make("small", {}, this.names.has(word) ? "a name" : (this.sentences.glosses?.[word] ?? ""))),
+        make("li", { role: "option", id: `${this.id}-${at}`, "data-word": word }, make("span", { lang: this.languages.from }, word), make("small", {}, this.names.has(word) ? "a name" : (this.sentences.glosses?.[word] ?? ""))),
       ),
     );
     this.open(fits.length > 0);
@@ -584,21 +621,26 @@ class Chooser {
   }
 
   problems({ words, all, cut, unknown: places }) {
-    if (!words.some(isWord)) return { refused: true, notes: ["Type a German sentence, or press Random."] };
+    const { source, from } = this.languages;
+    const random = this.sentences.random.length > 0;
+    if (!words.some(isWord))
+      return { refused: true, notes: [`Type ${withArticle(source)} sentence${random ? ", or press Random" : ""}.`, random ? [] : this.frequentWords()].filter((note) => note.length) };
     const unknown = [...places].map((at) => words[at]);
-    const foreign = unknown.filter((word) => /\p{L}/u.test(word) && !/\p{Script=Latin}/u.test(word));
-    if (foreign.length)
-      return { refused: true, notes: [["The model reads German only. It does not know this script: ", listed(foreign), "."]] };
+    const foreign = unknown.filter((word) => this.isForeign(word));
+    if (foreign.length) {
+      const typed = this.field.value.match(/[\p{L}\p{M}]+/gu).filter((word) => this.isForeign(word)); // not letter by letter
+      return { refused: true, notes: [[`The model reads ${source} only. It does not know this script: `, listed(typed), "."]] };
+    }
     const typed = words.filter(isWord).at(-1);
     const half = !this.list.hidden && unknown.at(-1) === typed ? 1 : 0; // a word that is being typed
     const typing = unknown.slice(0, unknown.length - half);
     const count = countWords(words) - half;
     if (!count) return { refused: true, notes: [] };
     if (typing.length > (1 - KNOWN_ENOUGH) * count)
-      return { refused: true, notes: [["The model knows only about a thousand German words, and not ", listed(typing), ". Press Random for a sentence it can read."], this.likeWords(typing)].filter((note) => note.length) };
+      return { refused: true, notes: [[`The model knows only ${this.words.length ? `${roughly(this.words.length)} ${source} words` : "the letters that it has learned"}, and not `, listed(typing, from), random ? ". Press Random for a sentence it can read." : "."], this.likeWords(typing)].filter((note) => note.length) };
     const found = [];
     if (cut) found.push(`That is ${all} words. Only the first ${MOST_WORDS} are translated.`);
-    else if (words.length > LONGEST_SEEN)
+    else if (this.sentences.chains.length && words.length > LONGEST_SEEN)
       found.push(`No sentence in training had more than ${LONGEST_SEEN} words and marks, and this one has ${words.length}. Expect mistakes.`);
     if (typing.length) found.push(this.unknownWords([...new Set(typing)]));
     return { refused: false, notes: found };
@@ -606,15 +648,31 @@ class Chooser {
 
   unknownWords(unknown) {
     const one = unknown.length === 1;
-    const told = one ? ["The model does not know ", listed(unknown), "; it sees a gap and guesses. "] : ["Not known: ", listed(unknown), ". The model sees a gap for each and guesses. "];
+    const { from } = this.languages;
+    const told = one ? ["The model does not know ", listed(unknown, from), "; it sees a gap and guesses. "] : ["Not known: ", listed(unknown, from), ". The model sees a gap for each and guesses. "];
     return [...told, ...this.likeWords(unknown)];
+  }
+
+  // Whether a word is in a script of which the model has no letter.
+  isForeign(word) {
+    this.letters ??= new Set(this.model.sourceWords.slice(SPECIAL_WORDS).join(""));
+    const letters = [...word].filter((letter) => /\p{L}/u.test(letter));
+    return letters.length > 0 && !letters.some((letter) => /\p{Script=Latin}/u.test(letter) || this.letters.has(letter));
+  }
+
+  // Where no sentence is offered: words to begin with, each a button.
+  frequentWords() {
+    const words = this.words.filter(isWord).slice(0, FREQUENT);
+    if (!words.length) return [];
+    const press = (word) => () => this.set({ de: `${this.field.value.trimEnd()} ${word}`.trim() });
+    return ["Words that it knows: ", ...words.flatMap((word) => [make("button", { type: "button", class: "live-small", "aria-label": `Add ${word}`, onclick: press(word) }, asRead(word, this.languages.from)), " "])];
   }
 
   // "Did you mean ...?", for words that are nearly known.
   likeWords(unknown) {
     const like = [...new Set(unknown)].map((word) => [word, nearest(word, this.words)]).filter(([, near]) => near).slice(0, 3);
     if (!like.length) return [];
-    const button = ([word, near]) => make("button", { type: "button", class: "live-small", "aria-label": `Use ${near}`, onclick: () => this.replace(word, near) }, german(near));
+    const button = ([word, near]) => make("button", { type: "button", class: "live-small", "aria-label": `Use ${near}`, onclick: () => this.replace(word, near) }, asRead(near, this.languages.from));
     return ["Did you mean ", ...like.flatMap((pair, at) => [at ? " " : "", button(pair)]), "?"];
   }
 
@@ -627,9 +685,12 @@ class Chooser {
 }
 
 // Words in italics, with commas between them; each once.
-function listed(words) {
-  return [...new Set(words)].flatMap((word, at) => [at ? ", " : "", german(word)]);
+function listed(words, lang = null) {
+  return [...new Set(words)].flatMap((word, at) => [at ? ", " : "", asRead(word, lang)]);
 }
+
+// How many, in words where it is near a thousand.
+const roughly = (count) => (Math.abs(count - 1000) <= 50 ? "about a thousand" : count.toLocaleString("en"));
 
 // "A." and "B." as "A, und b."; with the translation if both are known.
 export function joined(one, other, known) {
@@ -650,7 +711,7 @@ class Card {
     this.model = model;
     this.about = describe(model);
     this.title = this.about.title;
-    this.words = new Words({ label: `Translation by ${this.about.name}`, lang: "en", light });
+    this.words = new Words({ label: `Translation by ${this.about.name}`, lang: model.target.language, light });
     this.verdict = make("p", { class: "live-verdict" });
     this.vector = make("div", { class: "live-vector" });
     this.element = make(
@@ -687,7 +748,7 @@ class Card {
       this.words.add(step.word);
       seen(this, at);
     };
-    return write(this.model, words, draw, stale);
+    return write(this.model.beginWords(words), draw, stale);
   }
 
   // Mark what the reference does not have, and count what it has: the share of it.
@@ -737,22 +798,23 @@ class Translation {
     if (new Set(this.cards.map((card) => card.about.title)).size < models.length)
       this.cards.forEach((card) => card.nameIt());
     this.looker = this.cards.find((card) => card.model.attends);
+    this.languages = languagesOf(models[0]);
     this.chooser = new Chooser({
       model: models[0], sentences, first, most: 16, longer: true,
       changed: (entry) => this.translate(entry),
     });
-    this.source = new Words({ label: "The German sentence, word by word", lang: "de", light: (at) => this.lightSource(at) });
+    this.source = new Words({ label: `The ${this.languages.source} sentence, word by word`, lang: this.languages.from, light: (at) => this.lightSource(at) });
     this.say = make("p", { class: "live-say" });
     this.spoken = make("p", { class: "live-hidden", "aria-live": "polite" });
     this.reference = make("p", { class: "live-reference" });
     this.lookers = this.cards.filter((card) => card.model.attends);
     for (const card of this.lookers)
-      card.grid = new Grid({ light: (row, column) => (row >= 0 ? this.lightTarget(card, row) : this.lightSource(column)) });
+      card.grid = new Grid({ languages: this.languages, light: (row, column) => (row >= 0 ? this.lightTarget(card, row) : this.lightSource(column)) });
     this.growth = make("div", { class: "live-growth" });
     const alignment = this.lookers.map((card) =>
       make(
         "div", { class: "live-alignment" },
-        make("p", { class: "live-title" }, this.lookers.length > 1 ? `Where it looked, ${card.title.toLowerCase()} ` : `Where the network ${mode === "pair" ? "with attention " : ""}looked `, make("small", {}, "a row for each English word: the stronger the blue, the more weight")),
+        make("p", { class: "live-title" }, this.lookers.length > 1 ? `Where it looked, ${card.title.toLowerCase()} ` : `Where the network ${mode === "pair" ? "with attention " : ""}looked `, make("small", {}, `a row for each ${this.languages.target} word: the stronger the blue, the more weight`)),
         card.grid.element,
       ),
     );
@@ -775,7 +837,8 @@ class Translation {
   async translate(entry) {
     const turn = ++this.turn;
     const stale = () => turn !== this.turn;
-    const read = readSentence(entry.de, this.cards[0].model);
+    Object.assign(this, { entry, wordless: false });
+    const read = readSentence(entry.de, this.cards[0].model, this.sentences);
     this.read = read;
     const good = this.chooser.say(read);
     this.element.classList.toggle("live-empty", !good);
@@ -817,6 +880,7 @@ class Translation {
     if (this.cards.some((card) => card.steps.some((step) => step.word === "<unk>")))
       this.reference.append(make("span", { class: "live-unk" }, "? = a word that the network does not know."));
     const shares = this.cards.map((card) => card.judge(reference));
+    this.wordless = this.cards.every((card) => !card.steps.length);
     this.rest = this.looker ? farthest(this.looker.steps) : 0;
     this.settle();
     this.label();
@@ -844,7 +908,8 @@ class Translation {
 
   // With nobody pointing: the word that reached farthest.
   settle() {
-    if (this.looker?.steps?.length) this.lightTarget(this.looker, this.rest ?? 0);
+    if (this.wordless) this.say.textContent = WORDLESS;
+    else if (this.looker?.steps?.length) this.lightTarget(this.looker, this.rest ?? 0);
     else this.lightTarget(this.cards[0], 0);
   }
 
@@ -860,11 +925,12 @@ class Translation {
     this.lookers.forEach((other) => other.grid.mark(other === card ? at : -1, -1));
     const { words } = this.read;
     if (!step.align) {
-      this.say.replaceChildren(`${card.about.name} wrote `, quoted(step.word), " from the same vector as every other word. It has nothing to look at.");
+      const from = step.context ? "from the same vector as every other word" : "from its own state, which began with the whole sentence";
+      this.say.replaceChildren(`${card.about.name} wrote `, quoted(step.word), ` ${from}. It has nothing to look at.`);
       return;
     }
     const best = largest(step.align);
-    const where = [german(words[best])];
+    const where = [asRead(words[best], this.languages.from)];
     const gloss = this.sentences.glosses?.[words[best]];
     if (gloss) where.push(` (${gloss})`);
     this.say.replaceChildren("To write ", quoted(step.word), ", the model put ", make("b", {}, percent(step.align[best])), " of its attention on ", ...where, ".");
@@ -887,7 +953,7 @@ class Translation {
     this.lookers.forEach((card) => card.grid.mark(-1, s));
     const best = largest(column);
     if (!column.length) return;
-    this.say.replaceChildren(german(this.read.words[s]), " got its biggest share, ", make("b", {}, percent(column[best])), ", when the network wrote ", quoted(this.looker.steps[best].word), ".");
+    this.say.replaceChildren(asRead(this.read.words[s], this.languages.from), " got its biggest share, ", make("b", {}, percent(column[best])), ", when the network wrote ", quoted(this.looker.steps[best].word), ".");
   }
 
   // --- the sentence grows
@@ -912,7 +978,7 @@ class Translation {
       make("p", { class: "live-title" }, "As the sentence grows", make("small", {}, " share of the reference's words that it found, in order")),
       make(
         "table", {},
-        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "German words"), this.cards.map((card) => make("th", { scope: "col" }, card.about.title)))),
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, `${this.languages.source} words`), this.cards.map((card) => make("th", { scope: "col" }, card.about.title)))),
         make("tbody", {}, rows.map((row) => make("tr", { class: row.entry.de === entry.de ? "lit" : "" }, make("th", { scope: "row" }, String(row.length)), row.shares.map(bar)))),
       ),
       rows.length === 1 ? make("p", { class: "live-hint" }, "Press Longer, and again.") : "",
@@ -961,6 +1027,16 @@ const FRAMES = {
     { key: "word", name: "Next word", equation: "{p(y_(t))} = softmax(W_(s) h\u0303_(t)),  h\u0303_(t) = tanh(W_(c)[c_(t); h_(t)])" },
   ],
 };
+// The right side of each score's equation, as attnmt.attention has them.
+const SCORES = {
+  dot: "h_(t)^T h\u0304_(s)",
+  "scaled-dot": "h_(t)^T h\u0304_(s) / \u221an",
+  general: "h_(t)^T W_(a) h\u0304_(s)",
+  concat: "v_(a)^T tanh(W_(a)[h_(t); h\u0304_(s)])",
+  additive: "v_(a)^T tanh(W_(a) h_(t) + U_(a) h\u0304_(s))",
+  location: "(W_(a) h_(t))_(s)",
+  "concat-fixed": "v_(a)^T tanh(W_(a) h_(t) + h\u0304_(s))",
+};
 const SYMBOLS = {
   before: { vector: "annotation", query: "s_(i\u22121)", annotation: "h_(j)", score: "e_(ij)", softmax: "\u03b1_(ij)", blend: "c_(i)", word: "p(y_(i))", first: false, state: "s_(i) = f(s_(i\u22121), y_(i\u22121), c_(i))" },
   after: { vector: "source state", query: "h_(t)", annotation: "h\u0304_(s)", score: "score(h_(t), h\u0304_(s))", softmax: "a_(t)(s)", blend: "c_(t)", word: "p(y_(t))", first: true, state: "h_(t) = LSTM(h_(t\u22121), y_(t\u22121))" },
@@ -1000,8 +1076,10 @@ class Stepper {
     Object.assign(this, { library, names, sentences, code, begin: frame, turn: 0, at: 0, loaded: new Map() });
     models.forEach((model, number) => this.loaded.set(names[number], model));
     this.name = names[0];
+    this.languages = languagesOf(models[0]);
+    this.unit = models[0].source.subwords ? "piece" : "word";
     this.chooser = new Chooser({ model: models[0], sentences, first, most: 9, longer: false, changed: (entry) => this.translate(entry) });
-    this.target = new Words({ label: "The translation: choose the word to look at", lang: "en", light: () => {} });
+    this.target = new Words({ label: "The translation: choose the word to look at", lang: this.languages.to, light: () => {} });
     this.target.element.addEventListener("click", (event) => this.choose(event));
     this.equations = make("ol", { class: "live-frames" });
     this.table = make("div", { class: "live-scroll" });
@@ -1020,6 +1098,7 @@ class Stepper {
       this.chooser.element,
       this.target.element,
       make("div", { class: "live-controls" }, this.back, this.play, this.on),
+      models[0].source.subwords ? make("p", { class: "live-hint" }, "This model reads and writes pieces of words, one a step. \u2581 marks a piece that begins a word.") : null,
       this.equations,
       this.say,
       make("div", { class: "live-bench" }, this.table, this.best),
@@ -1038,12 +1117,18 @@ class Stepper {
     return this.loaded.get(this.name);
   }
 
+  // The frames of a step, with the equations of this model's own score and output.
   get frames() {
-    return FRAMES[this.model.asks ?? "before"];
+    const { asks, config } = this.model;
+    const equations = asks === "after" ? { score: `{score(h_(t), h\u0304_(s))} = ${SCORES[config.score ?? "concat-fixed"]}` } : {};
+    if (config.output_state === "current") equations.word = FRAMES.before[3].equation.replace("s_(i\u22121)", "s_(i)");
+    return FRAMES[asks].map((frame) => ({ ...frame, equation: equations[frame.key] ?? frame.equation }));
   }
 
   get symbols() {
-    return SYMBOLS[this.model.asks ?? "before"];
+    const symbols = SYMBOLS[this.model.asks];
+    const fed = "h_(t) = LSTM(h_(t\u22121), [y_(t\u22121); h\u0303_(t\u22121)])";
+    return this.model.config.feeding ? { ...symbols, state: fed } : symbols;
   }
 
   async pick(name) {
@@ -1075,8 +1160,10 @@ class Stepper {
   async translate(entry) {
     this.stop();
     const turn = ++this.turn;
-    const read = readSentence(entry.de, this.model);
+    this.entry = entry;
+    const read = readSentence(entry.de, this.model, this.sentences);
     const good = this.chooser.say(read);
+    read.words = this.model.units(read.words); // a step is one piece, where the model has pieces
     this.element.classList.toggle("live-empty", !good);
     this.target.clear();
     this.drawWhich();
@@ -1086,8 +1173,13 @@ class Stepper {
       this.steps = [];
       return;
     }
-    const steps = await write(this.model, read.words, (step) => this.target.add(step.word, { gloss: "" }), () => turn !== this.turn);
+    const steps = await write(this.model.begin(read.words), (step) => this.target.add(step.word, { gloss: "" }), () => turn !== this.turn);
     if (!steps) return;
+    if (!steps.length) {
+      this.steps = [];
+      this.say.textContent = WORDLESS;
+      return;
+    }
     Object.assign(this, { read, steps, at: farthest(steps), frame: this.begin });
     this.begin = 0;
     this.draw();
@@ -1183,7 +1275,7 @@ class Stepper {
       const drawn = annotation ? strip(annotation, { label: `vector of ${word}`, strength: share }) : "";
       const gloss = this.sentences.glosses?.[word];
       return make("tr", { class: `${outside ? "outside" : ""} ${s === best && past("softmax") ? "best" : ""}` },
-        make("th", { scope: "row" }, make("span", { lang: "de" }, word), gloss && isWord(word) ? make("small", {}, ` ${gloss}`) : null),
+        make("th", { scope: "row" }, make("span", { lang: this.languages.from }, word), gloss && isWord(word) ? make("small", {}, ` ${gloss}`) : null),
         make("td", { class: "live-strips" }, drawn), make("td", { class: "live-number" }, scored), make("td", { class: "live-number weight" }, weight));
     });
     const total = make("tr", { class: `live-total ${past("blend") ? "" : "later"}` },
@@ -1195,7 +1287,7 @@ class Stepper {
       make("td", { class: "live-strips" }, strip(step.query, { label: `the query, ${step.query.length} numbers` })), make("td"), make("td"));
     this.table.replaceChildren(
       make("table", { class: "live-step" },
-        make("caption", { class: "live-hidden" }, `One step: scores and weights of each German word, while ${step.word} is written`),
+        make("caption", { class: "live-hidden" }, `One step: scores and weights of each ${this.languages.source} ${this.unit}, while ${step.word} is written`),
         make("thead", {}, query, make("tr", {}, make("td"), html("th", { scope: "col" }, `${symbols.vector} ${sub(symbols.annotation)}`), column("score", ""), column("softmax", "weight"))),
         make("tbody", {}, rows, total)),
     );
@@ -1242,15 +1334,17 @@ class Stepper {
       const last = before.length ? ["The decoder has already read ", quoted(before.at(-1)), "; its"] : ["Its"];
       const state = html("span", {}, sub(this.symbols.query));
       const compared = this.model.asks === "after" ? [...last, " new state ", state] : ["The state ", state];
-      return [...ask, ...compared, " is compared with every German word. ", german(words[best]), ` scores ${score(best)}.`];
+      if (this.model.config.score === "location")
+        return [...ask, ...compared, " gives each place a score, whatever word is there. ", asRead(words[best], this.languages.from), ` scores ${score(best)}.`];
+      return [...ask, ...compared, ` is compared with every ${this.languages.source} ${this.unit}. `, asRead(words[best], this.languages.from), ` scores ${score(best)}.`];
     }
     if (key === "softmax") return this.softmaxWords(step, best);
     if (key === "blend") {
       const parts = strongest(step.align, words).split(", ");
-      return [`Each German word\u2019s vector counts by its weight: mostly ${parts.join(", ")}. The sum is one vector, made for this word alone.`];
+      return [`Each ${this.languages.source} ${this.unit}\u2019s vector counts by its weight: mostly ${parts.join(", ")}. The sum is one vector, made for this ${this.unit} alone.`];
     }
     const from = this.model.asks === "after" ? "the context and the new state" : "the context, the old state and the last word";
-    return [`From ${from}, the model gives each English word a probability. It writes `, quoted(step.word), ` (${percent(step.best[0].p)}).`];
+    return [`From ${from}, the model gives each ${this.languages.target} word a probability. It writes `, quoted(step.word), ` (${percent(step.best[0].p)}).`];
   }
 
   softmaxWords(step, best) {
@@ -1258,16 +1352,60 @@ class Stepper {
     const top = Math.max(...taking);
     const total = sum(taking.map((score) => Math.exp(score - top)));
     const share = Math.exp(step.scores[best] - top) / total;
-    const text = ["Softmax turns the scores into shares: for ", german(this.read.words[best]), ", ", html("span", {}, `e<sup>${number(step.scores[best])}</sup>`), ` divided by the sum of all is ${percent(share)}.`];
-    if (step.window) text.push(` Only words ${step.window.first + 1} to ${step.window.last + 1} take part, and a Gaussian round p = ${step.window.p.toFixed(1)} multiplies them.`);
+    const text = ["Softmax turns the scores into shares: for ", asRead(this.read.words[best], this.languages.from), ", ", html("span", {}, `e<sup>${number(step.scores[best])}</sup>`), ` divided by the sum of all is ${percent(share)}.`];
+    const local = step.window;
+    if (local) text.push(` Only words ${local.first + 1} to ${local.last + 1} take part${step.gain ? `, and a Gaussian round p = ${local.p.toFixed(1)} multiplies them` : ""}.`);
     else text.push(" Together they are 100%.");
     return text;
+  }
+}
+
+// ------------------------------------------------------------------------------ both views
+
+// One model, as a whole sentence or step by step: the reader chooses, and the sentence stays.
+class Both {
+  constructor(given) {
+    this.views = { "Whole sentence": new Translation({ ...given, mode: "single" }), "Step by step": new Stepper(given) };
+    this.buttons = Object.keys(this.views).map((name) =>
+      make("button", { type: "button", class: "live-button", onclick: () => this.show(name) }, name),
+    );
+    this.choice = make("div", { class: "live-which live-views", role: "group", "aria-label": "How to look at it" }, this.buttons);
+    this.place = make("div");
+    this.element = make("div", {}, this.choice, this.place);
+    this.open(this.buttons[0].textContent);
+  }
+
+  get chooser() {
+    return this.view.chooser;
+  }
+
+  set turn(turn) {
+    for (const view of Object.values(this.views)) view.turn = turn;
+  }
+
+  open(name) {
+    this.view = this.views[name];
+    this.place.replaceChildren(this.view.element);
+    this.buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === name)));
+  }
+
+  show(name) {
+    if (this.views[name] === this.view) return;
+    const { entry } = this.chooser;
+    this.view.stop?.();
+    this.open(name);
+    this.chooser.set(entry);
+  }
+
+  translate(entry) {
+    return this.view.translate(entry);
   }
 }
 
 // ------------------------------------------------------------------------------ the entrance
 
 const VIEWS = {
+  both: (given) => new Both(given),
   pair: (given) => new Translation({ ...given, mode: "pair" }),
   single: (given) => new Translation({ ...given, mode: "single" }),
   step: (given) => new Stepper(given),
@@ -1277,7 +1415,7 @@ const VIEWS = {
 export async function render({ model: given, el }) {
   const option = (name) => given.get(name);
   const options = Object.fromEntries(
-    ["mode", "models", "weights", "sentence", "english", "sentences", "frame", "code", "translator"].map((name) => [name, option(name) ?? undefined]),
+    ["mode", "models", "weights", "sentence", "english", "sentences", "prefixes", "frame", "code", "translator"].map((name) => [name, option(name) ?? undefined]),
   );
   const mode = options.mode ?? "single";
   const names = options.models ?? Object.keys(options.weights ?? {});
@@ -1296,7 +1434,7 @@ export async function render({ model: given, el }) {
     const first = mode === "step" ? names.slice(0, 1) : names;
     const [sentences, ...models] = await Promise.all([library.sentences(), ...first.map((name) => library.model(name, progress))]);
     performance.mark("live-loaded");
-    const sentence = options.sentence ? { de: options.sentence, en: options.english } : sentences.chains[0][0];
+    const sentence = options.sentence ? { de: options.sentence, en: options.english } : (sentences.chains[0]?.[0] ?? { de: "" });
     view = VIEWS[mode]({ library, models, names, sentences, first: sentence, frame: options.frame ?? 0, code: options.code });
   } catch (error) {
     console.warn(error);

@@ -174,15 +174,76 @@ const BOS = 2;
 const EOS = 3;
 const SPECIALS = ["<pad>", "<unk>", "<s>", "</s>"];
 
-const WORD = /[\p{L}\p{M}\p{N}]+(?:[-.,][\p{L}\p{M}\p{N}]+)*|\.{2,}|\S/gu;
+const MARK = "▁"; // U+2581, in front of a piece that begins a word
+
+/** Scripts whose letters count as letters in their own languages only. */
+const SCRIPTS = {
+  zh: "\\p{Script=Han}",
+  ja: "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}",
+  ko: "\\p{Script=Hangul}",
+};
+const EAST_ASIAN = `[${SCRIPTS.ja}${SCRIPTS.ko}]`;
+const N = "\\p{N}";
+
+/** What a language does to an apostrophe: [what is before it, what is after it, what it becomes]. */
+function apostrophes(language, letter) {
+  const other = `(?!${letter})[^]`;
+  if (language === "en") {
+    return [
+      [other, other, " ' "],
+      [`(?!${N})${other}`, letter, " ' "],
+      [letter, other, " ' "],
+      [letter, letter, " '"],
+      [N, "s", " '"],
+    ];
+  }
+  if (["fr", "it"].includes(language)) {
+    return [
+      [other, other, " ' "],
+      [other, letter, " ' "],
+      [letter, other, " ' "],
+      [letter, letter, "' "],
+    ];
+  }
+  return [["", "", " ' "]];
+}
+
+/** Put a space before the full stop of a token that is not an abbreviation. */
+function apartFromStop(token, following, hasLetter, prefixes) {
+  const prefix = /^(\S+)\.$/.exec(token)?.[1];
+  if (!prefix || (prefix.includes(".") && hasLetter.test(prefix))) return token;
+  if (prefixes.has(prefix) || /^\p{Lowercase}/u.test(following ?? "")) return token;
+  const beforeNumber = prefixes.has(`${prefix} #NUMERIC_ONLY#`);
+  return beforeNumber && /^[0-9]/.test(following ?? "") ? token : `${prefix} .`;
+}
 
 /**
- * Split a sentence into words and punctuation marks.
+ * Split a sentence into words and punctuation marks, as `attnmt.vocab.tokenise` does: by the rules
+ * of Moses's tokeniser for this language.
  *
- * On the sentences of the controlled corpus it is Moses's tokeniser, which the package uses.
+ * `prefixes`: abbreviations that keep their full stop; those with " #NUMERIC_ONLY#" behind them
+ * keep it before a number.
  */
-export function split(text) {
-  return text.normalize("NFC").match(WORD) ?? [];
+export function split(text, language = "de", prefixes = new Set()) {
+  const own = SCRIPTS[language] ? `|[${SCRIPTS[language]}]` : "";
+  const letter = `(?:(?!${EAST_ASIAN})\\p{Alphabetic}${own})`;
+  const replace = (pattern, by) => (text = text.replace(new RegExp(pattern, "gu"), by));
+  text = text.normalize("NFC");
+  replace("\\s+", " ");
+  text = text.trim();
+  replace(`((?!${letter}|\\p{Nd})[^\\s.'\`,\\-])`, " $1 ");
+  replace("\\.{2,}", (dots) => ` ${"\uE000".repeat(dots.length)} `); // dots that stay together
+  replace(`((?!${N})[^]),`, "$1 , ");
+  replace(`,((?!${N})[^])`, " , $1");
+  replace(`(${N}),$`, "$1 , ");
+  for (const [before, after, becomes] of apostrophes(language, letter)) {
+    replace(`(${before})'(${after})`, `$1${becomes}$2`);
+  }
+  const hasLetter = new RegExp(letter, "u");
+  const tokens = text.split(/\s+/).filter(Boolean);
+  const apart = tokens.map((token, k) => apartFromStop(token, tokens[k + 1], hasLetter, prefixes));
+  text = apart.join(" ").replace(/\.' ?$/, " . ' ").replaceAll("\uE000", ".");
+  return text.split(" ").filter(Boolean);
 }
 
 /** Words as a sentence is written: a capital first, no space before a mark or an 's. */
@@ -192,9 +253,12 @@ export function written(words) {
 }
 
 class Vocabulary {
-  constructor({ words, lower }) {
+  constructor({ words, language, lower, subwords = false }) {
     this.words = [...SPECIALS, ...words];
+    this.language = language;
     this.lower = lower;
+    this.subwords = subwords;
+    this.prefixes = new Set(); // abbreviations of the language, see `split`
     this.index = new Map(words.map((word, k) => [word, SPECIALS.length + k]));
   }
 
@@ -202,13 +266,54 @@ class Vocabulary {
     return words.map((word) => this.index.get(word) ?? UNK);
   }
 
-  /** As `Vocabulary.tokenise`: the first word loses a capital with which it is not known. */
+  /** A text to words. The first one loses a capital with which it is not known. */
   tokenise(text) {
-    const words = split(this.lower ? text.toLowerCase() : text);
-    if (words.length && !this.index.has(words[0])) {
+    const apart = split(text, this.language, this.prefixes);
+    const words = this.lower ? apart.map((word) => word.toLowerCase()) : apart;
+    const mark = this.subwords ? MARK : "";
+    if (words.length && !this.index.has(mark + words[0])) {
       const small = words[0].charAt(0).toLowerCase() + words[0].slice(1);
-      if (this.index.has(small)) words[0] = small;
+      if (this.index.has(mark + small)) words[0] = small;
     }
+    return words;
+  }
+
+  /** Words to what the list holds: themselves, or the pieces that they are cut into. */
+  units(words) {
+    return this.subwords ? words.flatMap((word) => this.cut(word)) : [...words];
+  }
+
+  /**
+   * A word to pieces, by byte-pair encoding, as `attnmt.text.subwords.cut`: of all neighbours that
+   * make a piece, those that were learned first are joined, the leftmost of equals.
+   */
+  cut(word) {
+    const pieces = [MARK, ...word.replaceAll(MARK, "_")];
+    for (;;) {
+      let best = Infinity;
+      let place = -1;
+      for (let k = 0; k + 1 < pieces.length; k++) {
+        const rank = this.index.get(pieces[k] + pieces[k + 1]) ?? Infinity;
+        if (rank < best) [best, place] = [rank, k];
+      }
+      if (place < 0) return pieces;
+      pieces.splice(place, 2, pieces[place] + pieces[place + 1]);
+    }
+  }
+
+  /** For each unit, the number of the word that it is of. The first one begins a word, whatever it is. */
+  places(units) {
+    let word = -1;
+    return units.map((unit, k) => (!this.subwords || !k || unit.startsWith(MARK) ? ++word : word));
+  }
+
+  /** Units to words. */
+  join(units) {
+    const words = [];
+    this.places(units).forEach((place, k) => {
+      const letters = this.subwords && units[k].startsWith(MARK) ? units[k].slice(1) : units[k];
+      words[place] = (words[place] ?? "") + letters;
+    });
     return words;
   }
 }
@@ -260,8 +365,8 @@ function readDirection(cell, W, vectors, backwards) {
   return { states, final: state };
 }
 
-/** The encoders of all models: annotations in the order of the words, and final states by layer. */
-function encode(weights, config, ids) {
+/** The recurrent encoders: annotations in the order of the words, and final states by layer. */
+function recurrentEncoder(weights, config, ids) {
   const recurrent = ["rnnencdec", "rnnsearch"].includes(config.model) ? gru : lstm;
   const reverse = config.reverse ?? false;
   let vectors = ids.map((id) => weights.row("embedding", id));
@@ -298,6 +403,12 @@ const SCORES = {
       const W_a = weights.matrix("W_a");
       return product(W_a, hbar_s, W_a.columns - hbar_s.length);
     },
+    ask: (query) => product(weights.matrix("W_a"), query),
+    compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
+  }),
+  /** v_a^T tanh(W_a h_t + hbar_s), Luong et al. 2015, footnote 15. */
+  "concat-fixed": (weights) => ({
+    prepare: (hbar_s) => hbar_s,
     ask: (query) => product(weights.matrix("W_a"), query),
     compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
   }),
@@ -434,8 +545,8 @@ function bahdanauDecoder(weights, config) {
 
 /** A stacked LSTM (Sutskever et al. 2014); Luong's recurs, then attends with h_t (section 3). */
 function lstmDecoder(weights, config) {
-  const attends = config.model === "luong";
-  const { score, window, D, feeding = false } = config;
+  const attends = config.model !== "sutskever";
+  const { score = "concat-fixed", window, D, feeding = false } = config;
   const attentive = attends ? attention(weights.within("attention"), score, window, D) : FIXED;
   const stack = [];
   while (weights.has(`rnn.weight_ih_l${stack.length}`)) {
@@ -470,21 +581,121 @@ function lstmDecoder(weights, config) {
   };
 }
 
-const DECODERS = {
-  rnnencdec: bahdanauDecoder,
-  rnnsearch: bahdanauDecoder,
-  luong: lstmDecoder,
-  sutskever: lstmDecoder,
+// -------------------------------------------------- look-ups alone: attnmt.attention_only
+
+/** LayerNorm, with PyTorch's epsilon. */
+function norm(weights, name, x) {
+  const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
+  const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length;
+  const { data } = weights.get(`${name}.weight`);
+  const bias = weights.bias(name);
+  return x.map((value, k) => ((value - mean) / Math.sqrt(variance + 1e-5)) * data[k] + bias[k]);
+}
+
+/** Sines and cosines of one position (Vaswani et al. 2017, section 3.5). */
+function positionOf(p, n) {
+  const speed = (k) => Math.fround(10_000 ** Math.fround(-(k - (k % 2)) / n));
+  const angle = (k) => Math.fround(p * speed(k)); // of 32 bits, as PyTorch's
+  return Float32Array.from({ length: n }, (_, k) => (k % 2 ? Math.cos(angle(k)) : Math.sin(angle(k))));
+}
+
+/** What a word says to those that ask: its key and its value, side by side. */
+const keyAndValue = (weights, x) => weights.linear("W_KV", x);
+
+/**
+ * H look-ups of one word side by side (section 3.2.2): the answer, and the weights, a mean over the
+ * heads. `read` has what `keyAndValue` gives of each word that answers.
+ */
+function lookUp(weights, heads, x, read) {
+  const n = x.length;
+  const size = n / heads;
+  const query = weights.linear("W_Q", x);
+  const answers = new Float32Array(n);
+  const align = new Float32Array(read.length);
+  for (let first = 0; first < n; first += size) {
+    const asked = query.subarray(first, first + size);
+    const key = (each) => each.subarray(first, first + size);
+    const scores = Float32Array.from(read, (each) => dot(asked, key(each)) / Math.sqrt(size));
+    softmax(scores).forEach((weight, s) => {
+      align[s] += weight / heads;
+      for (let k = first; k < first + size; k++) answers[k] += weight * read[s][n + k];
+    });
+  }
+  return { found: weights.linear("W_O", answers), align };
+}
+
+const feedForward = (weights, x) =>
+  weights.linear("2", weights.linear("0", x).map((value) => Math.max(value, 0)));
+
+/** The blocks of an encoder or a decoder. */
+function blocksOf(weights, config) {
+  return Array.from({ length: config.blocks }, (_, k) => weights.within(`blocks.${k}`));
+}
+
+/** Embeddings and positions through the blocks. There is no final state. */
+function selfAttentionEncoder(weights, config, ids) {
+  let words = ids.map((id, s) => add(weights.row("embedding", id), positionOf(s, config.hidden)));
+  for (const block of blocksOf(weights, config)) {
+    const own = block.within("own");
+    const normed = words.map((x) => norm(block, "norms.0", x));
+    const read = normed.map((x) => keyAndValue(own, x));
+    words = words.map((x, s) => {
+      const looked = add(x, lookUp(own, config.heads, normed[s], read).found);
+      return add(looked, feedForward(block.within("feed"), norm(block, "norms.1", looked)));
+    });
+  }
+  return { annotations: words.map((x) => norm(weights, "norm", x)), final: null };
+}
+
+/** Each word reads those before it, then the source. `asks` is null: there are several queries. */
+function selfAttentionDecoder(weights, config) {
+  const blocks = blocksOf(weights, config);
+  const crosses = blocks.map((block) => block.within("cross"));
+  return {
+    asks: null,
+    attends: true,
+    /** For each source word, what it says in each block. */
+    prepare: (annotations) => crosses.map((cross) => annotations.map((h) => keyAndValue(cross, h))),
+    start: () => ({ seen: blocks.map(() => []), time: 0 }),
+    step(Ey, { seen, time }, { keys }) {
+      let x = add(Ey, positionOf(time, config.hidden));
+      let align;
+      const longer = blocks.map((block, k) => {
+        const own = block.within("own");
+        const normed = norm(block, "norms.0", x);
+        const past = [...seen[k], keyAndValue(own, normed)];
+        x = add(x, lookUp(own, config.heads, normed, past).found);
+        const looked = lookUp(crosses[k], config.heads, norm(block, "norms.1", x), keys[k]);
+        align = looked.align;
+        x = add(x, looked.found);
+        x = add(x, feedForward(block.within("feed"), norm(block, "norms.2", x)));
+        return past;
+      });
+      const none = { query: null, scores: null, gain: null, window: null, context: null };
+      const logits = weights.linear("W_o", norm(weights, "norm", x));
+      return { ...none, align, logits, state: { seen: longer, time: time + 1 }, shown: x };
+    },
+  };
+}
+
+const KINDS = {
+  rnnencdec: { encode: recurrentEncoder, decoder: bahdanauDecoder },
+  rnnsearch: { encode: recurrentEncoder, decoder: bahdanauDecoder },
+  luong: { encode: recurrentEncoder, decoder: lstmDecoder },
+  concat_fixed: { encode: recurrentEncoder, decoder: lstmDecoder },
+  sutskever: { encode: recurrentEncoder, decoder: lstmDecoder },
+  attention_only: { encode: selfAttentionEncoder, decoder: selfAttentionDecoder },
 };
 
 // --------------------------------------------------------------------------------- the models
 
-const LONGEST = 200; // source words, so that a page never stands still
+export const LONGEST = 200; // source words or pieces, so that a page never stands still
 
 /** One sentence on its way through a model, a target word at a time. */
 class Run {
   constructor(model, words, maxLength) {
-    const { annotations, final } = encode(model.encoder, model.config, model.source.encode(words));
+    const ids = model.source.encode(words);
+    const { annotations, final } = model.encode(model.encoder, model.config, ids);
     this.model = model;
     this.words = words;
     this.memory = { annotations, keys: model.decoder.prepare(annotations) };
@@ -537,6 +748,65 @@ class Run {
   }
 }
 
+/**
+ * A run whose steps write whole words, where the model reads and writes pieces of words.
+ *
+ * A step then has the `word`, `align` on the source's words, and `logP` of all its pieces. Weights are
+ * joined as `attnmt.evidence.links.on_words` joins them: summed over the pieces of a source word,
+ * averaged over those of the target word. `window` reaches over all that the pieces' windows do.
+ */
+class WordRun {
+  constructor(run) {
+    this.run = run;
+    this.words = run.words;
+    this.memory = run.memory;
+    this.places = run.model.source.places(run.words);
+    this.next = run.step();
+    this.done = false;
+  }
+
+  step() {
+    const { run } = this;
+    const steps = [];
+    do {
+      steps.push(this.next);
+      this.next = run.done ? null : run.step();
+    } while (this.next && this.goesOn(this.next.word));
+    this.done = this.next === null;
+    if (steps[0].word === SPECIALS[EOS]) return steps[0];
+    const [word] = run.model.target.join(steps.map((step) => step.word));
+    const logP = steps.reduce((sum, step) => sum + step.logP, 0);
+    return { ...steps.at(-1), word, logP, align: this.joined(steps), window: this.window(steps) };
+  }
+
+  /** Whether a piece belongs to the word before it. */
+  goesOn(piece) {
+    return this.run.model.target.subwords && piece !== SPECIALS[EOS] && !piece.startsWith(MARK);
+  }
+
+  joined(steps) {
+    if (!steps[0].align) return null;
+    const align = new Float32Array(this.places.at(-1) + 1);
+    for (const step of steps) {
+      step.align.forEach((weight, s) => (align[this.places[s]] += weight / steps.length));
+    }
+    return align;
+  }
+
+  window(steps) {
+    const windows = steps.map((step) => step.window).filter(Boolean);
+    if (!windows.length) return null;
+    const { places } = this;
+    const centre = ({ p }) => places[Math.min(Math.max(Math.round(p), 0), places.length - 1)];
+    return {
+      p: windows.reduce((sum, window) => sum + centre(window), 0) / windows.length,
+      D: windows[0].D,
+      first: Math.min(...windows.map((window) => places[window.first])),
+      last: Math.max(...windows.map((window) => places[window.last])),
+    };
+  }
+}
+
 /** The indexes of the `count` largest numbers, the largest first; of equal ones the first. */
 function strongest(numbers, count) {
   const found = [];
@@ -557,13 +827,14 @@ function strongest(numbers, count) {
 class Model {
   constructor({ metadata, tensors }) {
     this.config = JSON.parse(metadata.config);
-    const make = DECODERS[this.config.model];
-    if (!make) refuse("file", `This page has no ${this.config.model} model.`);
+    const kind = KINDS[this.config.model];
+    if (!kind) refuse("file", `This page has no ${this.config.model} model.`);
     this.source = new Vocabulary(JSON.parse(metadata.source_vocabulary));
     this.target = new Vocabulary(JSON.parse(metadata.target_vocabulary));
     this.weights = parameters(tensors);
     this.encoder = this.weights.within("encoder");
-    this.decoder = make(this.weights.within("decoder"), this.config);
+    this.encode = kind.encode;
+    this.decoder = kind.decoder(this.weights.within("decoder"), this.config);
     this.parameters = Object.values(tensors).reduce((sum, { data }) => sum + data.length, 0);
   }
 
@@ -587,9 +858,15 @@ class Model {
     return this.source.tokenise(text);
   }
 
-  /** The indexes of the words that the model does not know. */
+  /** What the model reads of words: themselves, or their pieces. */
+  units(words) {
+    return this.source.units(words);
+  }
+
+  /** The indexes of the words that the model does not know, or of which it lacks a piece. */
   unknown(words) {
-    return [...words.keys()].filter((k) => !this.source.index.has(words[k]));
+    const lacks = (word) => this.units([word]).some((unit) => !this.source.index.has(unit));
+    return [...words.keys()].filter((k) => lacks(words[k]));
   }
 
   /**
@@ -633,14 +910,29 @@ class Model {
     return new Run(this, words, maxLength);
   }
 
+  /** As `begin`, from words to words, also where the model reads and writes pieces. */
+  beginWords(words) {
+    const run = this.begin(this.units(words));
+    return this.target.subwords || this.source.subwords ? new WordRun(run) : run;
+  }
+
   /**
    * Greedy search: the most probable word at each step.
    *
    * Returns the words, `align` (a row of S weights for each word; null if the model does not
-   * attend) and `score`, the sum of log p over the words and `</s>`.
+   * attend) and `score`, the sum of log p over the words and `</s>`. Of a model of pieces it is given
+   * pieces, see `units`, and returns pieces.
    */
   translate(words, options) {
-    const run = this.begin(words, options);
+    return this.whole(this.begin(words, options));
+  }
+
+  /** As `translate`, from words to words: see `beginWords`. */
+  translateWords(words) {
+    return this.whole(this.beginWords(words));
+  }
+
+  whole(run) {
     const translation = { words: [], align: this.attends ? [] : null, score: 0 };
     while (!run.done) {
       const { word, align, logP } = run.step();

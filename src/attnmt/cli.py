@@ -1,4 +1,4 @@
-"""The command line: ``attnmt train | evaluate | translate | record | corpus``.
+"""The command line: ``attnmt train | evaluate | translate | show | record | corpus``.
 
 Exit codes: 0 all went well; 1 an error, told in one line; 2 a command that makes no sense; 130
 stopped by Ctrl-C. ``attnmt COMMAND --help`` lists the options of a command.
@@ -25,11 +25,14 @@ from jsonargparse import ActionYesNo, ArgumentParser, auto_cli
 
 from attnmt import DataUnavailable
 from attnmt import corpus as corpora
+from attnmt.book.live import shown
+from attnmt.book.live.view import show_live
 from attnmt.checks import one_of
 from attnmt.decoding import beam_search, force_align
 from attnmt.evidence import runs
 from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.links import on_words
+from attnmt.evidence.models import load
 from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.protocols import protocols
 from attnmt.metrics import alignment_error_rate, texts
@@ -242,6 +245,38 @@ def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
         print(written, flush=True)
 
 
+def show(
+    model: str,
+    out: str | None = None,
+    sentence: str = "",
+    english: str = "",
+    port: int = 0,
+    browser: bool = True,
+) -> None:
+    """Show a model in a browser: translate what is typed, see where it looks, step by step.
+
+    Without --out, a server on this machine (127.0.0.1) shows it until Ctrl-C.
+
+    Args:
+        model: The file of a saved model.
+        out: A folder to write the page into, for any site; the line that embeds it is printed.
+        sentence: To begin with.
+        english: Its translation: then wrong words are marked.
+        port: Of the server; 0 is any that is free.
+        browser: Open the page in a browser.
+    """
+    network = load(model)
+    view = show_live(network, sentence, english=english)
+    if out is None:
+        shown.serve(view, port, browser)
+        return
+    path = shown.write_folder(view, out)
+    about = "the alignment is shown" if network.attends else "it does not attend: words alone"
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {network.config['model']}, {about}")
+    print("To show it in a page of yours, put the folder beside that page, and into it this line:")
+    print(shown.embedding(out, f"The model {Path(model).name} translates as you type"))
+
+
 def record(names: list[str], work: str | None = None, only_measure: bool = False) -> None:
     """Make recorded runs of the book again, on one thread.
 
@@ -342,7 +377,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = with_recipe_files(sys.argv[1:] if arguments is None else arguments)
     try:
         auto_cli(
-            [train, evaluate, translate, record, corpus],
+            [train, evaluate, translate, show, record, corpus],
             arguments,
             prog="attnmt",
             description="Train and use translators.",

@@ -35,6 +35,14 @@ def tokenise(text: str, language: str, lower: bool = False) -> list[str]:
     return [word.lower() for word in words] if lower else words
 
 
+def abbreviations(language: str) -> list[str]:
+    """What keeps its full stop in :func:`tokenise`, as ``Dr`` does.
+
+    With `` #NUMERIC_ONLY#`` behind it: before a number only.
+    """
+    return list(_tokeniser(language).NONBREAKING_PREFIXES)
+
+
 def detokenise(words: Sequence[str], language: str) -> str:
     """Join words to a sentence as it is written: no space before a full stop."""
     return _detokeniser(language).detokenize(list(words), unescape=False)

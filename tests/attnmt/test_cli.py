@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -12,11 +13,15 @@ import time
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from conftest import made_up_corpus
 
 from attnmt import Recipe, Translator, beam_search, cli, fit, greedy
+from attnmt.book.live import shown as shown_pages
+from attnmt.book.live import view
 from attnmt.evidence import runs
 from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.modern import Modern, precision_on
@@ -441,6 +446,123 @@ def test_a_file_that_is_no_model_is_a_clear_error(run, tmp_path, content):
         code, said, shown = run(command, path)
         assert (code, said) == (1, "")
         assert str(path) in shown and "Traceback" not in shown
+
+
+# ------------------------------------------------------------------------------------------ show
+
+
+def test_show_writes_a_folder_and_the_line_that_embeds_it(run, trained, tmp_path):
+    out = tmp_path / "my page"
+    code, said, shown = run("show", trained, "--out", out, "--sentence", "w1 w2")
+    assert (code, shown) == (0, "")
+    assert os.listdir(out) == ["index.html"]
+    told, _, line = said.splitlines()
+    assert re.fullmatch(rf"{out}/index.html: 0.\d MB, rnnsearch, the alignment is shown", told)
+    assert line.startswith('<iframe src="my page/index.html" title="The model model translates')
+    page = (out / "index.html").read_text()
+    assert '"sentence": "w1 w2"' in page
+    assert not re.search(r'(src|href)="?(http|/)', page)  # nothing of any other server
+    assert run("show", trained, "--out", out)[0] == 0  # our own page may be replaced
+    assert '"sentence": ""' in (out / "index.html").read_text()
+
+
+def test_show_says_that_nothing_attends(run, tmp_path, corpus):
+    sutskever(corpus, hidden=4).save(tmp_path / "model")
+    code, said, _ = run("show", tmp_path / "model", "--out", tmp_path / "page")
+    assert code == 0
+    assert "sutskever, it does not attend: words alone" in said
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "index.html"])
+def test_show_overwrites_no_other_files(run, trained, tmp_path, name):
+    out = tmp_path / "page"
+    out.mkdir()
+    (out / name).write_text("precious")
+    code, said, shown = run("show", trained, "--out", out)
+    assert (code, said) == (1, "")
+    assert shown == (
+        f"attnmt: {out} has other files: {name}. Give the name of a new or an empty folder.\n"
+    )
+    assert (out / name).read_text() == "precious"
+    code, _, shown = run("show", trained, "--out", out / name)
+    assert code == 1
+    assert f"{out / name} is a file" in shown
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(run, trained, tmp_path):
+    out = tmp_path / "page"
+    assert run("show", trained, "--out", out)[0] == 0
+    before = (out / "index.html").read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        code, said, shown = run("show", trained, "--out", out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (code, said) == (1, "")
+    assert "index.html could not be written" in shown
+    assert os.listdir(out) == ["index.html"]
+    assert (out / "index.html").read_bytes() == before
+
+
+def test_what_show_cannot_show_is_told_in_a_line(run, trained, tmp_path, monkeypatch):
+    (tmp_path / "text").write_text("no model")
+    for wrong, why in ((tmp_path / "nowhere", "no model at"), (tmp_path / "text", "is damaged")):
+        code, said, shown = run("show", wrong)
+        assert (code, said) == (1, "")
+        assert why in shown and len(shown.splitlines()) == 1
+    for port, why in ((70_000, "port must be at most 65535"), (-1, "port must be a whole number")):
+        code, said, shown = run("show", trained, "--port", port, "--no-browser")
+        assert (code, said) == (1, "")
+        assert why in shown
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, said, shown = run("show", trained, "--port", port, "--no-browser")
+    assert (code, said) == (1, "")
+    assert f"port {port} of 127.0.0.1 cannot be used" in shown
+    monkeypatch.setattr(view, "MOST", 100)
+    code, said, shown = run("show", trained, "--out", tmp_path / "page")
+    assert (code, said) == (1, "")
+    assert re.search(r"the model has [\d,]+ parameters, and a page can show 100 at most", shown)
+    assert not (tmp_path / "page").exists()
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_show_opens_a_browser_and_ends_with_ctrl_c(run, trained, monkeypatch, found):
+    opened = []
+    monkeypatch.setattr(shown_pages.webbrowser, "open", lambda url: opened.append(url) or found)
+
+    def stop(server):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shown_pages.ThreadingHTTPServer, "serve_forever", stop)
+    code, said, shown = run("show", trained)
+    assert (code, shown) == (0, "")
+    assert said.startswith(f"{opened[0]} shows the model.")
+    assert ("No browser was found" in said) is not found
+    assert run("show", trained, "--no-browser")[0] == 0
+    assert len(opened) == 1
+
+
+def test_show_answers_until_ctrl_c(trained):
+    """The command itself, as a process of its own."""
+    command = [sys.executable, "-m", "attnmt.cli", "show", str(trained), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            address = re.match(r"http://127\.0\.0\.1:\d+/", process.stdout.readline().decode())[0]
+            with urlopen(address) as answer:
+                assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+                page = answer.read().decode()
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(f"{address}etc/passwd")
+            process.send_signal(signal.SIGINT)
+            said, shown = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert "export async function render" in page
+    assert (process.returncode, said, shown) == (0, b"\nended\n", b"")
 
 
 # ------------------------------------------------------------------- evaluate, corpus and record

@@ -57,8 +57,16 @@ const tasks = {
     const { result, reads: whole } = counted(() => model.translate(sentence).words.length);
     return { first, whole, words: result };
   },
+  translateWords(model, { sentences }) {
+    return sentences.map((words) => {
+      const { words: target, align, score } = model.translateWords(words);
+      return { words: target, align: rows(align), score };
+    });
+  },
   tokenise: (model, { texts }) => texts.map((text) => model.tokenise(text)),
-  split: (model, { texts }) => texts.map(split),
+  units: (model, { sentences }) => sentences.map((words) => model.units(words)),
+  split: (model, { texts, language, prefixes }) =>
+    texts.map((text) => split(text, language, new Set(prefixes))),
   written: (model, { sentences }) => sentences.map(written),
   check: (model, { texts }) => texts.map((text) => model.check(model.tokenise(text))),
   unknown: (model, { words }) => model.unknown(words),

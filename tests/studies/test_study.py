@@ -5,8 +5,8 @@ from importlib import import_module
 
 import pytest
 
-from attnmt.evidence.runs import results_folder, undertrained_folder
-from studies.study import EARLIER, open_store, save_store, start, studies
+from attnmt.evidence.runs import results_folder
+from studies.study import open_store, save_store, start, studies
 
 HEAD = {"command": "make study NAME=some", "corpus": {"fingerprint": "abc"}, "cases": []}
 
@@ -55,12 +55,10 @@ def test_a_study_is_named_as_its_results(name):
     expected = results_folder() / "studies" / f"{name}.json"
     assert expected == study.STORE
     assert callable(study.main)
-    assert f"make study NAME={name}" in study.__doc__
 
 
 def test_every_study_has_results_and_every_result_its_study():
-    folders = (results_folder() / "studies", undertrained_folder() / "studies")
-    found = {path.stem for folder in folders for path in folder.glob("*.json")}
+    found = {path.stem for path in results_folder().glob("**/studies/*.json")}
     of_benchmarks = {"benchmarks", "costs", "lighthouse"}
     assert found - of_benchmarks == set(studies())
 
@@ -73,14 +71,3 @@ def test_a_study_is_started_by_its_name(monkeypatch):
     for wrong in ([], ["live-recipes"], ["study"], ["searches", "coverage"]):
         with pytest.raises(SystemExit, match=r"Which study\? There are: caption_links, coverage, "):
             start(wrong)
-
-
-@pytest.mark.parametrize("name", sorted(path.stem for path in EARLIER.glob("*.json")))
-def test_a_study_of_the_earlier_edition_is_not_made_again(name, monkeypatch):
-    """Pages read its numbers; models of today would be others."""
-    started = []
-    monkeypatch.setattr(f"studies.{name}.main", lambda: started.append(name))
-    kept = rf"results/undertrained/studies/{name}\.json"
-    with pytest.raises(SystemExit, match=rf"{name} is of the book's earlier edition.*{kept}"):
-        start([name])
-    assert not started

@@ -67,6 +67,39 @@ def weights_on(model: Translator, pair: Pair) -> Tensor:
     return align[0, : len(pair.target)].cpu()
 
 
+def gold_mass(model: Translator, pairs: Sequence[Pair]) -> float:
+    """How much of its attention a model has on the words' own links, while it reads the references.
+
+    The mean, over all target words with a sure link, of the weights of the source words that they
+    are linked to: 1 if it looks nowhere else.
+    """
+    mass = 0.0
+    words = 0
+    for pair, align in _looks(model, pairs):
+        mass += sum(float(align[t, s]) for s, t in pair.sure)
+        words += len({t for _, t in pair.sure})
+    return mass / words
+
+
+def spread_of_scores(model: Translator, pairs: Sequence[Pair]) -> float:
+    """How much the scores of one target word differ: their standard deviation, a mean over words.
+
+    Softmax takes no more away than a constant, so the logarithms of the weights differ as the
+    scores do. Sources of one word are left out.
+    """
+    found = [align.log().std(dim=-1) for _, align in _looks(model, pairs) if align.size(1) > 1]
+    return float(torch.cat(found).mean())
+
+
+def _looks(model: Translator, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Tensor]]:
+    """Each pair, and where the model looks while it reads the reference, (T, S)."""
+    for chosen, batch in forced_batches(model, pairs):
+        with evaluating(model):
+            _, align = model(batch)  # (B, T, S)
+        for pair, weights in zip(chosen, align.cpu(), strict=True):
+            yield pair, weights[: len(pair.target), : len(pair.source)]
+
+
 def on_words(
     model: Model, found: Translation, sentence: Sequence[str]
 ) -> tuple[Translation, list[str]]:

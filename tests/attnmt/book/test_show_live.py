@@ -2,15 +2,20 @@
 
 import base64
 import json
+import os
 import re
+import subprocess
+import sys
 from html import unescape
 from pathlib import Path
 
 import pytest
 
+from attnmt import grammar_corpus
+from attnmt.attention_only import attention_only
 from attnmt.book.live import view as live
 from attnmt.book.live.view import STORED, show_live
-from attnmt.book.live.weights import load_compact
+from attnmt.book.live.weights import load_compact, pretrained
 from attnmt.model import rnnencdec, rnnsearch
 from press import execute
 
@@ -20,6 +25,12 @@ BOOK = Path(__file__).resolve().parents[3] / "book"
 @pytest.fixture
 def model(corpus):
     return rnnsearch(corpus, hidden=8)
+
+
+@pytest.fixture(scope="module")
+def controlled():
+    """A corpus small enough to lack some of the words of the book's sentences."""
+    return grammar_corpus(train=400, valid=20, test=20, long=0, names=0)
 
 
 def told(view) -> dict:
@@ -36,7 +47,7 @@ def test_the_page_holds_the_model_and_the_component(model, tmp_path, monkeypatch
     path.write_bytes(base64.b64decode(data["options"]["weights"]["model"]))
     assert load_compact(path).config == model.config
     assert data["options"]["sentence"] == "w1 w2 w3"
-    assert data["options"]["mode"] == "single"
+    assert data["options"]["mode"] == "both"
     assert "export async function render" in data["see"]
     assert "export async function load" in data["translator"]
     assert told(show_live(model, "w1", frames=True))["options"]["mode"] == "step"
@@ -59,11 +70,30 @@ def test_stored_notebooks_hold_no_model():
         assert "attnmt-model-1" not in text, path.name
 
 
-def test_what_cannot_be_shown_says_why(model, corpus):
-    with pytest.raises(ValueError, match="give show_live a German sentence"):
-        show_live(model, " ")
-    with pytest.raises(ValueError, match="does not attend"):
-        show_live(rnnencdec(corpus, hidden=8), "w1", frames=True)
+def test_sentences_of_the_book_are_offered_where_the_model_knows_them(model, controlled):
+    assert told(show_live(model))["options"]["sentences"] == {}
+    whole = json.loads(live.asset("sentences.json"))
+    knows_all = pretrained("rnnsearch")
+    assert live.sentences_for(knows_all) == whole
+    some = live.sentences_for(rnnsearch(controlled, hidden=8))
+    vocabulary = controlled.source_vocabulary
+    assert 0 < len(some["random"]) < len(whole["random"])
+    assert [offered for offered in whole["random"] if offered not in some["random"]]
+    for offered in (*some["random"], *(sentence for chain in some["chains"] for sentence in chain)):
+        assert set(offered["german"]) <= set(vocabulary.words)
+    knows_all.target_vocabulary.language = "fr"
+    assert live.sentences_for(knows_all) == {}
+
+
+def test_what_cannot_be_shown_says_why(model, corpus, monkeypatch):
+    for other in (rnnencdec(corpus, hidden=8), attention_only(corpus, hidden=8)):
+        assert told(show_live(other))["options"]["mode"] == "single"
+        with pytest.raises(ValueError, match="does not attend with one query a step"):
+            show_live(other, "w1", frames=True)
+    monkeypatch.setattr(live, "MOST", 1_000)
+    with pytest.raises(ValueError, match=r"parameters, and a page can show 1,000 at most"):
+        show_live(model)
+    monkeypatch.undo()
     model.config = {}
     with pytest.raises(ValueError, match="put together by hand"):
         show_live(model, "w1")
@@ -73,3 +103,33 @@ def test_an_installation_without_the_component_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(live, "FILES", (tmp_path, tmp_path / "book"))
     with pytest.raises(FileNotFoundError, match=r"see\.mjs is neither in"):
         live.asset("see.mjs")
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_shows_a_model_without_a_checkout(model, tmp_path):
+    """Every file that the page needs is in the package."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    build = [*pip, "wheel", str(BOOK.parent), "--no-deps", "-w", str(tmp_path / "wheel")]
+    built = subprocess.run(build, capture_output=True, text=True)
+    if built.returncode and "No matching distribution found for hatchling" in built.stderr:
+        pytest.skip("there is no package registry to fetch hatchling from")
+    assert built.returncode == 0, built.stderr
+    (wheel,) = (tmp_path / "wheel").glob("attnmt-*.whl")
+    installed = tmp_path / "installed"
+    install = [*pip, "install", "-q", "--no-deps", "--target", str(installed), str(wheel)]
+    subprocess.run(install, check=True, capture_output=True)
+    model.save(tmp_path / "my.model")
+    code = "import sys, attnmt.cli; print(attnmt.cli.__file__); sys.exit(attnmt.cli.main())"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "show", "my.model", "--out", "page"],
+        env=os.environ | {"PYTHONPATH": str(installed)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith(str(installed))
+    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    for name in ("see.mjs", "translator.mjs", "see.css"):
+        line = live.asset(name).splitlines()[0]
+        assert (line in page) or (json.dumps(line)[1:-1] in page), name

@@ -13,8 +13,10 @@ from attnmt.evidence.links import (
     diagonal,
     error_of,
     forced_batches,
+    gold_mass,
     jump,
     off_diagonal,
+    spread_of_scores,
     weights_on,
     windows_on,
     words_and_links,
@@ -140,3 +142,35 @@ def test_windows_are_those_that_the_weights_come_from(corpus, window, feeding):
 def test_a_global_window_has_no_centre(sharp, corpus):
     with pytest.raises(ValueError, match="only local windows have a centre"):
         windows_on(sharp, corpus.test[:1])
+
+
+def test_gold_mass_is_the_weight_on_a_words_own_links(sharp, corpus):
+    """By hand, word by word; a word without a link does not count, one with two has both."""
+    pair = replace(corpus.test[0], sure=frozenset({(0, 1), (1, 1), (1, 0)}))
+    weights = weights_on(sharp, pair)
+    by_hand = (float(weights[1, 0] + weights[1, 1]) + float(weights[0, 1])) / 2
+    assert gold_mass(sharp, [pair]) == pytest.approx(by_hand)
+    other = replace(corpus.test[1], sure=frozenset({(0, 0)}))
+    together = (2 * by_hand + float(weights_on(sharp, other)[0, 0])) / 3
+    assert gold_mass(sharp, [pair, other]) == pytest.approx(together, rel=1e-5)
+
+
+def test_scores_differ_as_the_logarithms_of_the_weights(corpus):
+    """Against the scores themselves, of sentences of two lengths."""
+    model = luong(corpus, score="general", hidden=8, seed=0)
+    scores = []
+    hook = model.decoder.attention.score.register_forward_hook(
+        lambda *given: scores.append(given[2])
+    )
+    pairs = sorted(corpus.test, key=lambda pair: len(pair.source))
+    pairs = [pairs[-1], next(pair for pair in pairs if len(pair.source) > 1)]
+    found = spread_of_scores(model, pairs)
+    hook.remove()
+    (e,) = scores
+    of_words = [
+        float(e[k, t, : len(pair.source)].std())
+        for k, pair in enumerate(pairs)
+        for t in range(len(pair.target))
+    ]
+    assert len(pairs[0].source) > len(pairs[1].source)
+    assert found == pytest.approx(sum(of_words) / len(of_words), rel=1e-3)

@@ -1,13 +1,13 @@
-"""A model under the reader's hands in a notebook: the book's live translation, for any model.
+"""A model under the reader's hands: in a notebook, on one's own machine, or on any site.
 
-``show_live(model, "Der Hund schläft.")`` as the last line of a cell shows the component that the
-book's pages have, for a model that was just trained. Words and weights are computed in the browser,
-by `book/_live/translator.mjs`, from a copy of the model with two bytes a number. Nothing is asked
-of a server.
+``show_live(model)`` as the last line of a cell, and ``attnmt show my.model``, show the component
+that the book's pages have, for any model that was saved. Words and weights are computed in the
+browser, by ``translator.mjs``, from a copy of the model with two bytes a number. Nothing is asked
+of a server: all is in one page.
 
-That copy is one to two megabytes, so a notebook that is executed to be stored and published must
-not hold it: with ``ATTNMT_STORED`` in the environment, which `press.execute` sets, the cell says
-one line instead.
+That copy is one to two megabytes for a model of the book, so a notebook that is executed to be
+stored and published must not hold it: with ``ATTNMT_STORED`` in the environment, which
+`press.execute` sets, the cell says one line instead.
 """
 
 import base64
@@ -19,15 +19,20 @@ from pathlib import Path
 
 from attnmt.book.live.weights import save_compact
 from attnmt.model import Translator
+from attnmt.vocab import abbreviations
 
 STORED = "ATTNMT_STORED"
 HERE = Path(__file__).parent
 FILES = (HERE / "page", HERE.parents[3] / "book" / "_live")  # an installed package, a checkout
 HEIGHT = 760  # pixels, until the page inside says how high it is
-PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><style>{style}
-html {{ color-scheme: light dark; }} .live.follows {{ margin: 0; }}
-body {{ margin: 0; padding: 4px 4px 24px; background: Canvas; }}</style></head>
-<body><div class="live follows" id="box">The model is being read ...</div>
+MOST = 25_000_000  # parameters that a page can compute with, 50 MB: see `check`
+GENERATOR = '<meta name="generator" content="attnmt show">'  # by which a page of ours is known
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">{generator}
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
+<title>{title}</title><style>{style}
+html {{ color-scheme: light dark; }} .live.follows {{ max-width: 60rem; margin: 0 auto; }}
+body {{ margin: 0; padding: 8px 8px 24px; background: Canvas; }}</style></head>
+<body><main class="live follows" id="box">The model is being read ...</main>
 <script type="module">
 const data = {data};
 const file = (text) => new Blob([text], {{ type: "text/javascript" }});
@@ -51,7 +56,15 @@ class LiveView:
 
     def __repr__(self) -> str:
         name = self.model.config["model"]
-        return f"Run this cell in a notebook to translate with {name} as you type: {self.sentence}"
+        begun = f": {self.sentence}" if self.sentence else ""
+        return f"Run this cell in a notebook to translate with {name} as you type{begun}"
+
+    @property
+    def mode(self) -> str:
+        """Of the component; a model that has no frames is shown as a whole sentence alone."""
+        if self.frames:
+            return "step"
+        return "both" if has_frames(self.model) else "single"
 
     def options(self) -> dict[str, object]:
         """What the component is told, its model as base64."""
@@ -59,13 +72,13 @@ class LiveView:
             path = Path(folder) / "model.safetensors"
             save_compact(self.model, path)
             weights = base64.b64encode(path.read_bytes()).decode()
-        sentences = json.loads(asset("sentences.json"))
         return {
-            "mode": "step" if self.frames else "single",
+            "mode": self.mode,
             "weights": {"model": weights},
             "sentence": self.sentence,
             "english": self.english,
-            "sentences": sentences,
+            "sentences": sentences_for(self.model),
+            "prefixes": abbreviations(self.model.source_vocabulary.language),
         }
 
     def page(self) -> str:
@@ -76,7 +89,8 @@ class LiveView:
             "translator": asset("translator.mjs"),
         }
         text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-        return PAGE.format(style=asset("see.css"), data=text)
+        title = f"{self.model.config['model']} translates as you type"
+        return PAGE.format(generator=GENERATOR, title=title, style=asset("see.css"), data=text)
 
     def _repr_html_(self) -> str | None:
         if STORED in os.environ:
@@ -87,27 +101,69 @@ class LiveView:
 
 
 def show_live(
-    model: Translator, sentence: str, *, english: str = "", frames: bool = False
+    model: Translator, sentence: str = "", *, english: str = "", frames: bool = False
 ) -> LiveView:
     """Show a model in a notebook, translating what the reader types.
 
     Args:
-        model: made by a constructor, German to English.
-        sentence: German, to begin with.
+        model: made by a constructor; of words or of subwords, and of any two languages.
+        sentence: to begin with, in the source language. Left out: one of the book's, if the model
+            knows its words, or an empty field.
         english: its translation, if it is known: then wrong words are marked.
-        frames: show one step frame by frame instead; the model must attend.
+        frames: show one step frame by frame alone.
 
     Raises:
-        ValueError: a model that was put together by hand, an empty sentence, or frames of a model
-            that does not attend.
+        ValueError: a model that was put together by hand, or is too large for a page; or frames of
+            a model that has none.
+    """
+    check(model)
+    if frames and not has_frames(model):
+        raise ValueError(
+            "this model does not attend with one query a step, so there are no frames to show"
+        )
+    return LiveView(model, sentence.strip(), english=english, frames=frames)
+
+
+def has_frames(model: Translator) -> bool:
+    """Whether each step scores, weighs and blends once, as the papers' models do."""
+    return model.attends and model.decoder.attention is not None
+
+
+def check(model: Translator) -> None:
+    """Refuse a model that no page can show.
+
+    Raises:
+        ValueError: it was put together by hand, or has more than ``MOST`` parameters.
     """
     if not model.config:
         raise ValueError("a model put together by hand cannot be shown: use a constructor")
-    if not sentence.strip():
-        raise ValueError("give show_live a German sentence to begin with")
-    if frames and not model.attends:
-        raise ValueError("this model does not attend, so there are no frames to show")
-    return LiveView(model, sentence, english=english, frames=frames)
+    size = sum(weights.numel() for weights in model.parameters())
+    if size > MOST:
+        raise ValueError(
+            f"the model has {size:,} parameters, and a page can show {MOST:,} at most: a reader "
+            f"would fetch {size * 2 / 1e6:,.0f} MB, and the page computes on one thread. Train a "
+            "smaller one: fewer units, or a smaller vocabulary"
+        )
+
+
+def sentences_for(model: Translator) -> dict[str, object]:
+    """The book's sentences all of whose words a model knows, and their glosses.
+
+    Returns:
+        As ``sentences.json`` has them; {} where nothing is left, as with a model of other
+        languages: then the page offers the words of the model alone.
+    """
+    source, target = model.source_vocabulary, model.target_vocabulary
+    if (source.language, target.language) != ("de", "en"):
+        return {}
+    whole = json.loads(asset("sentences.json"))
+
+    def known(sentence: dict) -> bool:
+        return all(unit in source for unit in source.units.split(sentence["german"]))
+
+    chains = [chain for chain in whole["chains"] if all(map(known, chain))]
+    random = [sentence for sentence in whole["random"] if known(sentence)]
+    return whole | {"chains": chains, "random": random} if chains and random else {}
 
 
 def asset(name: str) -> str:
