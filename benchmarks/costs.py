@@ -19,8 +19,8 @@ from torch.nn.functional import linear
 
 from attnmt import Pair, Translator, beam_search, luong
 from attnmt.batches import Batch, batches, make_batch, pad
-from attnmt.encoder import held, packed
-from attnmt.fast import by_onednn
+from attnmt.encoder import StackedLSTM
+from attnmt.fast import HeldEncoder, by_onednn, sooner
 from attnmt.recipes import OPTIMISERS
 from attnmt.vocab import Vocabulary
 from benchmarks.systems import learn
@@ -39,7 +39,7 @@ SENTENCES = 32  # in a batch, where it is not what varies
 LENGTH = 15  # words of a sentence, where it is not what varies
 
 
-def corpus_of(words: int) -> SimpleNamespace:
+def vocabularies_of(words: int) -> SimpleNamespace:
     """Two vocabularies of so many words, the special symbols included."""
     names = [f"w{number}" for number in range(words - 4)]
     return SimpleNamespace(
@@ -95,18 +95,19 @@ def step_of(
     **model: object,
 ) -> dict[str, float]:
     """What one training step costs: milliseconds, and MiB kept."""
-    corpus = corpus_of(words)
+    corpus = vocabularies_of(words)
     made = luong(corpus, score="general", hidden=128, **model).train()
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
     batch = make_batch(pairs_of(corpus, sentences, source=source, target=target), *vocabularies)
     adam = OPTIMISERS["adam"](made.parameters(), lr=1e-3)
-    spent = median(lambda: learn(made, adam, batch), clock)
-    return {"milliseconds": spent, "mib": kept(made, batch)}
+    with sooner(made):
+        spent = median(lambda: learn(made, adam, batch), clock)
+        return {"milliseconds": spent, "mib": kept(made, batch)}
 
 
 def search_of(beam: int) -> dict[str, float]:
     """What a search costs that ends at its greatest length, for each sentence."""
-    corpus = corpus_of(WORDS)
+    corpus = vocabularies_of(WORDS)
     model = luong(corpus, score="general", hidden=128)
     sentences = [pair.source for pair in pairs_of(corpus, SENTENCES, source=LENGTH, target=LENGTH)]
     spent = median(lambda: beam_search(model, sentences, beam), time.process_time, times=3)
@@ -115,16 +116,17 @@ def search_of(beam: int) -> dict[str, float]:
 
 def epoch_of(pairs: int) -> dict[str, float]:
     """What a step costs when so many pairs are trained on: the batches are made, too."""
-    corpus = corpus_of(WORDS)
+    corpus = vocabularies_of(WORDS)
     corpus.train = pairs_of(corpus, pairs, source=LENGTH, target=LENGTH)
     corpus.fingerprint = str(pairs)
     model = luong(corpus, score="general", hidden=128).train()
     adam = OPTIMISERS["adam"](model.parameters(), lr=1e-3)
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
     made = batches(corpus.train, *vocabularies, SENTENCES)
-    next(made)  # all pairs are put into order before the first
-    spent = median(lambda: learn(model, adam, next(made)), time.process_time, times=15)
-    return {"milliseconds": spent}
+    with sooner(model):
+        next(made)  # all pairs are put into order before the first
+        spent = median(lambda: learn(model, adam, next(made)), time.process_time, times=15)
+        return {"milliseconds": spent}
 
 
 def threads_of(threads: int) -> dict[str, float]:
@@ -146,13 +148,14 @@ def lessons() -> dict[str, list[float]]:
         for by in (linear, by_onednn)
     ]
     sentences = [[4] * draw for draw in random.Random(0).choices(range(8, 21), k=64)]
-    rnn = torch.nn.LSTM(128, 128, batch_first=True, bidirectional=True)
+    encoder = StackedLSTM(WORDS, 128, 256, bidirectional=True)
     source = pad(sentences)
-    embedded = torch.randn(*source.ids.shape, 128, requires_grad=True)
-    ways = [
-        median(lambda run=run: run(rnn, embedded, source)[0].sum().backward(), time.process_time)
-        for run in (packed, held)
-    ]
+
+    def read(kind: type[StackedLSTM]) -> None:
+        states, _ = kind.read(encoder, source.ids, source.lengths)
+        states.sum().backward()
+
+    ways = [median(lambda by=by: read(by), time.process_time) for by in (StackedLSTM, HeldEncoder)]
     parts = [torch.randn(64, 256) for _ in range(20)]
     hoisted = torch.stack(parts).flatten(0, 1)
     matrix = torch.randn(1_024, 256)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from attnmt import beam_search, decoding, greedy, luong
 from attnmt.batches import Source, batches
-from attnmt.fast import without_denormals
+from attnmt.fast import sooner, without_denormals
 from attnmt.model import Translator
 from attnmt.vocab import BOS, EOS, PAD, UNK
 from benchmarks.systems import joey_model, onmt_model
@@ -42,8 +42,8 @@ def shared(corpus, kind: str) -> Translator:
 
     model.encoder.forward = forward
     with torch.no_grad():
-        model.decoder.W_s.bias.zero_()
-    model.decoder.W_s.bias.requires_grad_(False)
+        model.decoder.W_out.bias.zero_()
+    model.decoder.W_out.bias.requires_grad_(False)
     return model
 
 
@@ -59,7 +59,8 @@ def trained(corpus, kind: str, cache: Path) -> Translator:
         order = batches(corpus.train, *vocabularies, 64, seed=1)
         for batch in islice(order, STEPS):
             adam.zero_grad()
-            model.token_losses(batch).mean().backward()
+            with sooner(model):
+                model.token_losses(batch).mean().backward()
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             adam.step()
         cache.mkdir(parents=True, exist_ok=True)
@@ -79,7 +80,7 @@ def to_joey(model: Translator, joey: nn.Module) -> nn.Module:
     W = own["decoder.W_c.weight"]  # on [c; h]; JoeyNMT's is on [h; c]
     there["decoder.att_vector_layer.weight"] = torch.cat([W[:, -HIDDEN:], W[:, :-HIDDEN]], 1)
     there["decoder.att_vector_layer.bias"] = torch.zeros(HIDDEN)
-    there["decoder.output_layer.weight"] = own["decoder.W_s.weight"]
+    there["decoder.output_layer.weight"] = own["decoder.W_out.weight"]
     joey.load_state_dict(there)
     return joey.eval()
 
@@ -91,8 +92,8 @@ def to_onmt(model: Translator, onmt: nn.Module) -> nn.Module:
         "encoder.embeddings.make_embedding.emb_luts.0.weight": "encoder.embedding.weight",
         "decoder.embeddings.make_embedding.emb_luts.0.weight": "decoder.embedding.weight",
         "decoder.attn.linear_out.weight": "decoder.W_c.weight",
-        "generator.weight": "decoder.W_s.weight",
-        "generator.bias": "decoder.W_s.bias",
+        "generator.weight": "decoder.W_out.weight",
+        "generator.bias": "decoder.W_out.bias",
     }
     with torch.no_grad():
         for name, weights in onmt.named_parameters():

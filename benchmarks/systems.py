@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from attnmt import luong, rnnsearch
 from attnmt.batches import Batch
-from attnmt.fast import without_denormals
+from attnmt.fast import sooner, without_denormals
 from attnmt.recipes import OPTIMISERS
 from attnmt.vocab import BOS, EOS, PAD, UNK
 from benchmarks import peers
@@ -58,7 +58,8 @@ class Attnmt:
 
     def step(self, batch: Batch) -> float:
         """Learn from a batch; the loss per token."""
-        return learn(self.model, self.adam, batch)
+        with sooner(self.model):
+            return learn(self.model, self.adam, batch)
 
 
 class JoeyVocabulary:

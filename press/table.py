@@ -6,7 +6,9 @@ Usage: python -m press.table
 from collections.abc import Sequence
 from statistics import mean
 
-from attnmt.evidence.runs import Run, book, load_run, results_folder
+from attnmt.evidence.folders import results_folder
+from attnmt.evidence.plan import read_plan
+from attnmt.evidence.store import Run, load_run
 
 SHORT = (4, 10)  # source words
 LONG = (31, 40)
@@ -28,7 +30,7 @@ def cell(values: Sequence[float | None], digits: int = 1) -> str:
 
 def main() -> None:
     """Print one table a corpus."""
-    plan = book()
+    plan = read_plan()
     folder = results_folder()
     for corpus in plan["corpora"]:
         print(f"\n{corpus}\n")

@@ -12,6 +12,7 @@ from itertools import product
 import torch
 
 from attnmt import Attention, Concat, General, Global, Predictive
+from attnmt.book.window_alone import attend_within
 from attnmt.encoder import Memory
 from studies.study import head_of, save_store, store_of
 
@@ -19,10 +20,10 @@ STORE = store_of(__file__)
 N = 128
 D = 10
 LENGTHS = (25, 50, 100, 200, 400, 1_000, 2_000, 4_000)
-WINDOWS = {
-    "global": Global,
-    "local, masked": lambda: Predictive(N, D, narrow=False),
-    "local, window only": lambda: Predictive(N, D, narrow=True),
+WINDOWS = {  # a window, and how it attends
+    "global": (Global, Attention.forward),
+    "local, masked": (lambda: Predictive(N, D), Attention.forward),
+    "local, window only": (lambda: Predictive(N, D), attend_within),
 }
 SCORES = {"general": lambda: General(N, N), "concat": lambda: Concat(N, N, N)}
 STEP = "one step, 64 sentences"
@@ -35,7 +36,8 @@ def call_of(score: str, use: str, window: str, length: int) -> Callable[[], None
     """One call of attention, as a function of no arguments."""
     torch.manual_seed(0)
     sentences, queries = (64, 1) if use == STEP else (1, length)
-    attention = Attention(SCORES[score](), WINDOWS[window]())
+    make_window, attend = WINDOWS[window]
+    attention = Attention(SCORES[score](), make_window())
     mask = torch.ones(sentences, length, dtype=torch.bool)
     with torch.no_grad():
         memory = attention.prepare(Memory(torch.randn(sentences, length, N), mask))
@@ -43,7 +45,7 @@ def call_of(score: str, use: str, window: str, length: int) -> Callable[[], None
 
     def call() -> None:
         with torch.set_grad_enabled(use == SENTENCE):
-            context, _ = attention(query, memory, time=0)
+            context, _ = attend(attention, query, memory, time=0)
             if use == SENTENCE:
                 context.sum().backward()
 

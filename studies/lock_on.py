@@ -19,6 +19,7 @@ from attnmt import grammar_corpus, luong, perplexity
 from attnmt.batches import Batch, batches
 from attnmt.corpus import Corpus
 from attnmt.evidence.links import gold_mass, spread_of_scores
+from attnmt.fast import sooner
 from attnmt.model import Translator, seeded
 from studies.study import head_of, open_store, save_store, store_of
 
@@ -68,7 +69,8 @@ def watch(model: Translator, corpus: Corpus, seed: int) -> dict:
         for update, batch in enumerate(forever(corpus, seed), 1):
             model.train()
             optimiser.zero_grad(set_to_none=True)
-            model.token_losses(batch).mean().backward()
+            with sooner(model):
+                model.token_losses(batch).mean().backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             if update % EVERY == 0:

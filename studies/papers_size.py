@@ -18,6 +18,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from attnmt import Translator, Vocabulary, luong, rnnsearch
 from attnmt.batches import Batch, pad
+from attnmt.fast import sooner
 from studies.study import head_of, save_store, store_of
 
 STORE = store_of(__file__)
@@ -76,7 +77,7 @@ def measure(model: Translator) -> dict[str, float]:
     """One update's gradient on one core: operations a second, and operations that were started."""
     batch = batch_of(model)
     began = time.process_time()
-    with profile(activities=[ProfilerActivity.CPU]) as seen:
+    with sooner(model), profile(activities=[ProfilerActivity.CPU]) as seen:
         model.token_losses(batch).mean().backward()
     seconds = time.process_time() - began
     started = sum(one.count for one in seen.key_averages() if one.key.startswith("aten::"))

@@ -28,14 +28,15 @@ from attnmt.corpus import Corpus
 from attnmt.decoding import Model
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.modern import Modern
+from attnmt.evidence.plan import load_corpus, model_arguments, planned, read_plan, recipe_of
 from attnmt.evidence.protocols import protocols
-from attnmt.evidence.runs import book, constructed, corpus_of, load_run, planned, recipe_of
+from attnmt.evidence.store import load_run
 from attnmt.metrics import perplexity, texts
 from attnmt.model import seeded
 from attnmt.recipes import Recipe
 from attnmt.text.subwords import in_words
 from attnmt.training import fit
-from studies.study import head_of, open_store, recorded, save_store, store_of
+from studies.study import head_of, open_store, save_store, store_of, trained_model
 
 STORE = store_of(__file__)
 STRONGEST = "strongest-pieces"
@@ -74,7 +75,7 @@ def runs_of(system: str) -> list[str]:
 
 def corpus_for(name: str) -> Corpus:
     """The corpus of a run."""
-    return corpus_of(planned()[name][1])
+    return load_corpus(planned()[name][1])
 
 
 def scores(model: Model, corpus: Corpus, part: str, **search: Any) -> dict[str, float]:
@@ -97,7 +98,7 @@ def on_validation(name: str, found: dict[str, dict[str, float]]) -> None:
     searches = {f"{p}": {"beam": BEAM, "length_penalty": p} for p in PENALTIES}
     searches = {"greedy": {}} | searches
     if missing := searches.keys() - found.keys():
-        model = recorded(name)
+        model = trained_model(name)
         corpus = corpus_for(name)
         found |= {one: scores(model, corpus, "valid", **searches[one]) for one in sorted(missing)}
 
@@ -120,7 +121,7 @@ def on_test(model: Model, corpus: Corpus, penalty: float) -> dict[str, dict[str,
 def samples(models: dict[str, Model], penalty: float) -> list[dict[str, Any]]:
     """Our own captions, as the first of the models cuts them, and as each of them translates."""
     found = []
-    for text in book()["corpora"]["pieces"]["samples"]:
+    for text in read_plan()["corpora"]["pieces"]["samples"]:
         sources = {who: model.source_vocabulary.tokenise(text) for who, model in models.items()}
         row: dict[str, Any] = {"text": text, "pieces": next(iter(sources.values()))}
         for who, model in models.items():
@@ -224,7 +225,7 @@ def tie(model: Translator) -> None:
     Where features have another size than embeddings, a matrix goes between.
     """
     decoder = model.decoder
-    readout = "W_s" if hasattr(decoder, "W_s") else "W_o"
+    readout = "W_out" if hasattr(decoder, "W_out") else "W_o"
     before: nn.Linear = getattr(decoder, readout)
     words, m = decoder.embedding.weight.shape
     decoder.embedding = Scaled(words, m)
@@ -240,13 +241,13 @@ def trial(of: str, changes: dict[str, Any]) -> dict[str, Any]:
 
     Of the last weights, and of the mean of those after the last epochs.
     """
-    corpus = corpus_of("pieces")
-    arguments = constructed(of, "pieces") | changes.get("model", {})
+    corpus = load_corpus("pieces")
+    arguments = model_arguments(of, "pieces") | changes.get("model", {})
     model = MODELS[arguments.pop("model")](corpus, **arguments, seed=0)
     if changes.get("tied"):
         with seeded(0):
             tie(model)
-    modern = book()["systems"][of]["modern"] | changes.get("modern", {})
+    modern = read_plan()["systems"][of]["modern"] | changes.get("modern", {})
     warm_up, share = modern.pop("warm_up", 0), modern.pop("drop_recurrent", 0.0)
     objective = Dropping(Modern(**modern), share) if share else Modern(**modern)
     recipe = replace(recipe_of(of, "pieces"), **changes.get("recipe", {}))
@@ -287,7 +288,7 @@ def measure(store: dict[str, Any]) -> None:
         for name in runs_of(system):
             run = runs.setdefault(name, {})
             if run.get("penalty") != penalty:
-                run["test"] = on_test(recorded(name), corpus_for(name), penalty)
+                run["test"] = on_test(trained_model(name), corpus_for(name), penalty)
                 run["penalty"] = penalty
                 save_store(STORE, store)
     members = runs_of(STRONGEST)
@@ -297,11 +298,11 @@ def measure(store: dict[str, Any]) -> None:
 
 def measure_together(store: dict[str, Any], members: Sequence[str], penalty: float) -> None:
     """The ensemble of some models, on test, and translations of our own captions."""
-    together = Ensemble(recorded(name) for name in members)
+    together = Ensemble(trained_model(name) for name in members)
     found = on_test(together, corpus_for(members[0]), penalty)
     store["ensemble"] = {"members": members, "test": found}
-    models = {"strongest": recorded(members[0]), "together": together}
-    store["samples"] = samples(models | {"words": recorded(WORDS)}, penalty)
+    models = {"strongest": trained_model(members[0]), "together": together}
+    store["samples"] = samples(models | {"words": trained_model(WORDS)}, penalty)
     save_store(STORE, store)
 
 

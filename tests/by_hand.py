@@ -101,11 +101,11 @@ WINDOWS = {"global": everywhere, "local-m": local_m, "local-p": local_p}
 def attend(kind, attention, h_t, hbar, t):
     """c_t and a_t. ``kind`` names score and window; the weights are not normalised again."""
     score, window = SCORES[kind[0]], WINDOWS[kind[1]]
-    gain = window(attention.window, h_t, len(hbar), t)  # of each position in the window
-    weights = softmax([score(attention.score, h_t, hbar[s], s) for s in gain])
+    weight = window(attention.window, h_t, len(hbar), t)  # of each position in the window
+    softmaxed = softmax([score(attention.score, h_t, hbar[s], s) for s in weight])
     a_t = [0.0] * len(hbar)
-    for s, weight in zip(gain, weights, strict=True):
-        a_t[s] = weight * gain[s]
+    for s, share in zip(weight, softmaxed, strict=True):
+        a_t[s] = share * weight[s]
     c_t = [sum(a * hbar_s[k] for a, hbar_s in zip(a_t, hbar)) for k in range(len(hbar[0]))]
     return c_t, a_t
 
@@ -147,7 +147,7 @@ def gru_decoder(decoder, kind, words, h, final):
     return distributions, alphas
 
 
-def lstm(rnn, layer, x, h_prev, c_prev):
+def lstm(rnn, layer, x, h_prev, cell_prev):
     """One step of one layer: gates i, f, o and candidate g, which torch stacks as i, f, g, o."""
     weights = (getattr(rnn, f"{name}_l{layer}").tolist() for name in ("weight_ih", "weight_hh"))
     read, recur = (times(w, v) for w, v in zip(weights, (x, h_prev)))
@@ -155,32 +155,32 @@ def lstm(rnn, layer, x, h_prev, c_prev):
     total, n = plus(read, recur, *biases), len(h_prev)
     i, f, o = ([sigma(a) for a in total[k * n : (k + 1) * n]] for k in (0, 1, 3))
     g = [math.tanh(a) for a in total[2 * n : 3 * n]]
-    c = [f_k * c_k + i_k * g_k for f_k, c_k, i_k, g_k in zip(f, c_prev, i, g)]
-    return [o_k * math.tanh(c_k) for o_k, c_k in zip(o, c)], c
+    cell = [f_k * c_k + i_k * g_k for f_k, c_k, i_k, g_k in zip(f, cell_prev, i, g)]
+    return [o_k * math.tanh(c_k) for o_k, c_k in zip(o, cell)], cell
 
 
 def lstm_decoder(decoder, kind, feeding, words, hbar, final):
     """Luong et al. 2015, section 3: h_t -> a_t -> c_t -> h~_t; p(y_t | ...) and a_t for each t.
 
-    ``words`` are the y_{t-1}; ``final`` is h_0 and c_0, layer by layer. A ``kind`` of None is
+    ``words`` are the y_{t-1}; ``final`` is h_0 and cell_0, layer by layer. A ``kind`` of None is
     Sutskever et al. 2014: h_t itself predicts.
     """
-    E, (h, c) = decoder.embedding.weight.tolist(), final
+    E, (h, cell) = decoder.embedding.weight.tolist(), final
     h_tilde, distributions, aligns = [0.0] * len(h[0]), [], []
     for t, y_prev in enumerate(words):
         x = [*E[y_prev], *h_tilde] if feeding else E[y_prev]
-        h_new, c_new = [], []
+        h_new, cell_new = [], []
         for layer in range(decoder.rnn.num_layers):
-            x, cell = lstm(decoder.rnn, layer, x, h[layer], c[layer])
+            x, of_layer = lstm(decoder.rnn, layer, x, h[layer], cell[layer])
             h_new.append(x)
-            c_new.append(cell)
-        h, c, h_t, a_t = h_new, c_new, x, None
+            cell_new.append(of_layer)
+        h, cell, h_t, a_t = h_new, cell_new, x, None
         if kind is None:
             h_tilde = h_t
         else:
             c_t, a_t = attend(kind, decoder.attention, h_t, hbar, t)
             h_tilde = [math.tanh(x) for x in times(rows(decoder.W_c), [*c_t, *h_t])]
-        energies = plus(times(rows(decoder.W_s), h_tilde), decoder.W_s.bias.tolist())
+        energies = plus(times(rows(decoder.W_out), h_tilde), decoder.W_out.bias.tolist())
         distributions.append(softmax(energies))
         aligns.append(a_t)
     return distributions, aligns

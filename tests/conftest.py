@@ -70,14 +70,16 @@ def sharp(corpus):
 
 # ------------------------------------------------------------------------------------ the family
 
-# Any score with any window, but a location score speaks of the whole sentence.
-ATTENTIONS = [(s, w) for s in SCORES for w in WINDOWS if s != "location" or w == "global"]
+# Any score with any window, but a score that knows only positions speaks of the whole sentence.
+ATTENTIONS = [(s, w) for s in SCORES for w in WINDOWS if SCORES[s].reads_contents or w == "global"]
 
 
-def make_attention(score, window, query, annotation, D=1, max_length=50) -> Attention:
+def make_attention(score, window, query_size, annotation_size, D=1, max_length=50) -> Attention:
     """An attention by its two names, always with the same weights."""
     torch.manual_seed(3)
-    return Attention(SCORES[score](query, annotation, max_length), WINDOWS[window](query, D))
+    return Attention(
+        SCORES[score].of(query_size, annotation_size, max_length), WINDOWS[window](query_size, D)
+    )
 
 
 def make_memory(lengths, S, d, seed=1) -> Memory:
@@ -91,14 +93,14 @@ def make_memory(lengths, S, d, seed=1) -> Memory:
 def bahdanau(corpus, score, window, hidden=8) -> Translator:
     """Bahdanau's decoder with any score and window, put together by hand.
 
-    A dot product needs annotations of the state's size: those of a forward encoder.
+    A score that needs annotations of the state's size gets those of a forward encoder.
     """
     torch.manual_seed(3)
-    encode = ForwardGRU if score in ("dot", "scaled-dot") else BidirectionalGRU
+    encode = ForwardGRU if SCORES[score].equal_sizes else BidirectionalGRU
     encoder = encode(len(corpus.source_vocabulary), 6, hidden)
     d = encoder.annotation_size
     attention = make_attention(score, window, hidden, d, D=2)
-    decoder = BahdanauDecoder(len(corpus.target_vocabulary), 6, hidden, attention, d, maxout=5)
+    decoder = BahdanauDecoder(len(corpus.target_vocabulary), 6, hidden, attention, d, maxout_size=5)
     return Translator(encoder, decoder, corpus)
 
 

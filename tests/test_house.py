@@ -29,9 +29,9 @@ def test_imports_run_one_way():
     ("file", "line"),
     [
         ("src/attnmt/vocab.py", "from attnmt.model import Translator"),
-        ("src/attnmt/metrics.py", "import attnmt.evidence.runs"),
+        ("src/attnmt/metrics.py", "import attnmt.evidence.store"),
         ("src/attnmt/grammar/__init__.py", "import attnmt.vocab"),
-        ("src/attnmt/evidence/runs.py", "import studies.study"),
+        ("src/attnmt/evidence/store.py", "import studies.study"),
         ("press/slides.py", "import studies.study"),
         ("src/attnmt/new.py", '"""A module without a place in the order."""'),
     ],

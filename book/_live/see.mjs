@@ -1046,15 +1046,15 @@ const SYMBOLS = {
 const CODE_NOTES = {
   before: {
     score: "<code>query</code> is s_(i\u22121); <code>keys</code> are all U_(a) h_(j), computed once a sentence",
-    softmax: "padding is not kept; <code>gain</code> is for local attention only",
-    blend: "<code>memory.annotations</code> are all h_(j); <code>is_narrow</code> and <code>gain</code> are for local attention only",
+    softmax: "padding is masked; <code>weight</code> is for local attention only",
+    blend: "<code>memory.annotations</code> are all h_(j); <code>weight</code> is for local attention only",
     word: "<code>features</code> are s_(i\u22121), the embedding of y_(i\u22121), and c_(i), side by side; the softmax of what is returned is p(y_(i))",
   },
   after: {
     score: "<code>query</code> is h_(t); <code>keys</code> are all h\u0304_(s)",
-    softmax: "padding is not kept; <code>gain</code> is for local attention only",
-    blend: "<code>memory.annotations</code> are all h\u0304_(s); <code>is_narrow</code> and <code>gain</code> are for local attention only",
-    word: "h\u0303_(t), then W_(s) h\u0303_(t); the softmax of that is p(y_(t))",
+    softmax: "padding is masked; <code>weight</code> is for local attention only",
+    blend: "<code>memory.annotations</code> are all h\u0304_(s); <code>weight</code> is for local attention only",
+    word: "h\u0303_(t), then W_(s) h\u0303_(t), where the code calls W_(s) <code>W_out</code>; the softmax of that is p(y_(t))",
   },
 };
 

@@ -576,7 +576,7 @@ function lstmDecoder(weights, config) {
       if (attends) h_tilde = tanh(product(weights.matrix("W_c"), concat(looked.context, h_t)));
       else looked.context = null; // Sutskever's decoder has none
       const state = { layers, h_tilde, time: time + 1 };
-      return { ...looked, logits: weights.linear("W_s", h_tilde), state, shown: h_t };
+      return { ...looked, logits: weights.linear("W_out", h_tilde), state, shown: h_t };
     },
   };
 }

@@ -22,7 +22,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnmt.book.tables import with_range
 from attnmt.evidence.claims import KINDS, judge, summary, verdict_table
-from attnmt.evidence.runs import TITLES, Run, load_run, of_length
+from attnmt.evidence.plan import TITLES
+from attnmt.evidence.store import Run, load_run, of_length
 from press.contents import chapter_numbers, chapters
 from press.numbers import bare
 

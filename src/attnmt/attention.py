@@ -1,7 +1,7 @@
 """Attention: compare a query with every annotation, weigh, and blend.
 
 ``Attention(score, window)`` is put together of two small parts. A *score* says how well each source
-position matches the query; a *window* says which positions may take part, and what multiplies their
+position matches the query. A *window* says which positions may take part, and what multiplies their
 weights afterwards. A query always has a time axis: one decoder step is T = 1, a whole sentence T
 steps at once.
 """
@@ -17,30 +17,60 @@ from torch.nn.functional import pad
 
 from attnmt.checks import whole
 from attnmt.encoder import Memory
-from attnmt.fast import Linear
 
 # ---------------------------------------------------------------------------------------- scores
 
 
-class Additive(nn.Module):
+class Score(nn.Module, ABC):
+    """How well a query matches each annotation.
+
+    A new score is a subclass with ``prepare`` and ``forward``, and an entry in ``SCORES`` below. If
+    it needs queries and annotations of one size, or looks at positions alone, it says so by the two
+    attributes.
+
+    Attributes:
+        equal_sizes: whether ``query_size`` and ``annotation_size`` must be the same.
+        reads_contents: whether the scores depend on what is in the annotations. A score that only
+            knows positions takes no local window.
+    """
+
+    equal_sizes = False
+    reads_contents = True
+
+    @classmethod
+    def of(cls, query_size: int, annotation_size: int, max_length: int) -> "Score":
+        """The score of a whole model, which knows these three sizes."""
+        return cls(query_size, annotation_size)
+
+    @abstractmethod
+    def prepare(self, annotations: Tensor) -> Tensor:
+        """Annotations (B, S, d) to keys (B, S, k): what does not depend on the query."""
+
+    @abstractmethod
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Scores of queries (B, T, n) against prepared keys (B, S, k): (B, T, S)."""
+
+
+class Additive(Score):
     """Bahdanau's alignment model: ``e_ij = v_a^T tanh(W_a s_{i-1} + U_a h_j)``.
 
     Bahdanau et al. 2015, appendix A.1.2.
 
     Args:
-        query: n, size of the query s_{i-1}.
-        annotation: size of an annotation h_j (2n for a bidirectional encoder).
-        hidden: units of the alignment model.
+        query_size: n, size of the query s_{i-1}.
+        annotation_size: d, size of an annotation h_j (2n for a bidirectional encoder).
+        hidden_size: units of the alignment model; n if not given.
     """
 
-    def __init__(self, query: int, annotation: int, hidden: int):
+    def __init__(self, query_size: int, annotation_size: int, hidden_size: int | None = None):
         super().__init__()
-        self.W_a = Linear(query, hidden, bias=False)
-        self.U_a = Linear(annotation, hidden, bias=False)
-        self.v_a = Linear(hidden, 1, bias=False)
+        hidden_size = query_size if hidden_size is None else hidden_size
+        self.W_a = nn.Linear(query_size, hidden_size, bias=False)
+        self.U_a = nn.Linear(annotation_size, hidden_size, bias=False)
+        self.v_a = nn.Linear(hidden_size, 1, bias=False)
 
     def prepare(self, annotations: Tensor) -> Tensor:
-        """``U_a h_j`` does not depend on i: (B, S, d) -> (B, S, hidden), once a sentence."""
+        """``U_a h_j`` does not depend on i: (B, S, d) to (B, S, hidden), once a sentence."""
         return self.U_a(annotations)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -49,52 +79,56 @@ class Additive(nn.Module):
         return self.v_a(hidden).squeeze(-1)  # (B, T, S)
 
 
-class Concat(nn.Module):
+class Concat(Score):
     """``v_a^T tanh(W_a [h_t; hbar_s])``, Luong et al. 2015, section 3.1.
 
     The left half of ``W_a`` meets h_t and the right half hbar_s, so the product is the sum of two,
-    and the second is computed once a sentence. It is Bahdanau's additive score, asked by h_t.
+    and the second is computed once a sentence. This is Bahdanau's additive score with h_t as the
+    query.
 
     Args:
-        query: n, size of the query h_t.
-        annotation: size of an annotation hbar_s.
-        hidden: rows of W_a.
+        query_size: n, size of the query h_t.
+        annotation_size: d, size of an annotation hbar_s.
+        hidden_size: rows of W_a; n if not given.
     """
 
-    def __init__(self, query: int, annotation: int, hidden: int):
+    def __init__(self, query_size: int, annotation_size: int, hidden_size: int | None = None):
         super().__init__()
-        self.W_a = Linear(query + annotation, hidden, bias=False)
-        self.v_a = Linear(hidden, 1, bias=False)
-        self.n = query  # the columns of W_a that meet h_t
+        hidden_size = query_size if hidden_size is None else hidden_size
+        self.query_size = query_size  # the columns of W_a that meet h_t
+        self.W_a = nn.Linear(query_size + annotation_size, hidden_size, bias=False)
+        self.v_a = nn.Linear(hidden_size, 1, bias=False)
 
     def prepare(self, annotations: Tensor) -> Tensor:
-        """The product of ``W_a``'s right half and hbar_s: (B, S, d) -> (B, S, hidden)."""
-        return annotations @ self.W_a.weight[:, self.n :].T
+        """The product of ``W_a``'s right half and hbar_s: (B, S, d) to (B, S, hidden)."""
+        return annotations @ self.W_a.weight[:, self.query_size :].T
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Scores of queries (B, T, n) against prepared keys (B, S, hidden): (B, T, S)."""
-        asked = query @ self.W_a.weight[:, : self.n].T  # (B, T, hidden)
-        hidden = torch.tanh(asked[:, :, None] + keys[:, None])  # (B, T, S, hidden)
+        of_query = query @ self.W_a.weight[:, : self.query_size].T  # (B, T, hidden)
+        hidden = torch.tanh(of_query[:, :, None] + keys[:, None])  # (B, T, S, hidden)
         return self.v_a(hidden).squeeze(-1)  # (B, T, S)
 
 
-class Dot(nn.Module):
+class Dot(Score):
     """``h_t^T hbar_s``, Luong et al. 2015, section 3.1: no parameters, and equal sizes.
 
     Args:
-        query: n, size of the query h_t.
-        annotation: size of an annotation hbar_s.
+        query_size: n, size of the query h_t.
+        annotation_size: size of an annotation hbar_s; n too.
 
     Raises:
         ValueError: the sizes differ.
     """
 
-    def __init__(self, query: int, annotation: int):
+    equal_sizes = True
+
+    def __init__(self, query_size: int, annotation_size: int):
         super().__init__()
-        if query != annotation:
+        if query_size != annotation_size:
             raise ValueError(
-                f"a dot product needs a query and annotations of one size, not {query} and "
-                f"{annotation}: make them equal, or use General"
+                f"a dot product needs a query and annotations of one size, not {query_size} and "
+                f"{annotation_size}: make them equal, or use General"
             )
 
     def prepare(self, annotations: Tensor) -> Tensor:
@@ -114,20 +148,20 @@ class ScaledDot(Dot):
         return super().forward(query, keys) / math.sqrt(query.size(-1))
 
 
-class General(nn.Module):
+class General(Score):
     """``h_t^T W_a hbar_s``, Luong et al. 2015, section 3.1: the sizes may differ.
 
     Args:
-        query: n, size of the query h_t.
-        annotation: size of an annotation hbar_s.
+        query_size: n, size of the query h_t.
+        annotation_size: d, size of an annotation hbar_s.
     """
 
-    def __init__(self, query: int, annotation: int):
+    def __init__(self, query_size: int, annotation_size: int):
         super().__init__()
-        self.W_a = Linear(annotation, query, bias=False)
+        self.W_a = nn.Linear(annotation_size, query_size, bias=False)
 
     def prepare(self, annotations: Tensor) -> Tensor:
-        """``W_a hbar_s``, (B, S, d) -> (B, S, n), once a sentence."""
+        """``W_a hbar_s``, (B, S, d) to (B, S, n), once a sentence."""
         return self.W_a(annotations)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -135,24 +169,31 @@ class General(nn.Module):
         return query @ keys.transpose(1, 2)
 
 
-class Location(nn.Module):
+class Location(Score):
     """``a_t = softmax(W_a h_t)``, Luong et al. 2015, section 3.1: positions, whatever stands there.
 
     ``W_a`` has a row for each position up to ``max_length``, and a sentence uses as many rows as it
     has words (footnote 6). Words behind ``max_length`` get no weight.
 
     Args:
-        query: n, size of the query h_t.
+        query_size: n, size of the query h_t.
         max_length: source positions that the score knows, at least 1.
     """
 
-    def __init__(self, query: int, max_length: int):
+    reads_contents = False
+
+    def __init__(self, query_size: int, max_length: int):
         super().__init__()
         whole(1, max_length=max_length)
-        self.W_a = Linear(query, max_length, bias=False)
+        self.W_a = nn.Linear(query_size, max_length, bias=False)
+
+    @classmethod
+    def of(cls, query_size: int, annotation_size: int, max_length: int) -> "Location":
+        """As :meth:`Score.of`: it needs the number of positions, and not the annotations' size."""
+        return cls(query_size, max_length)
 
     def prepare(self, annotations: Tensor) -> Tensor:
-        """Only how many annotations there are is kept, not what is in them: (B, S, 0)."""
+        """Only the number of annotations is kept, not what is in them: (B, S, 0)."""
         return annotations[..., :0]
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -178,66 +219,47 @@ class Window(nn.Module, ABC):
             time: the target position of the first query, counted from 0.
 
         Returns:
-            keep (B, T, S) or (B, 1, S), True = takes part; gain, of the same shape, or None for 1.
+            mask (B, T, S) or (B, 1, S), True = takes part; weight, what multiplies the weights of
+            these positions after the softmax, (B, T, S), or None for 1.
         """
-
-    def is_narrow(self, memory: Memory) -> bool:
-        """Whether so little takes part that touching nothing else is faster."""
-        return False
 
 
 class Global(Window):
-    """The window that leaves nothing out: every real source word takes part."""
+    """Global attention, Luong et al. 2015, section 3.1: every real source word takes part."""
 
     def forward(self, query: Tensor, memory: Memory, time: int) -> tuple[Tensor, None]:
-        """As :meth:`Window.forward`: the mask, and no gain."""
+        """As :meth:`Window.forward`: the sentence's mask, and no weight."""
         return memory.mask[:, None], None
 
 
 class Local(Window):
     """The window ``[p_t - D, p_t + D]`` of Luong et al. 2015, section 3.2.
 
-    A subclass says where the window's ``centre`` p_t is, and may give its positions a ``gain``.
+    A subclass says where the window's ``centre`` p_t is, and may ``weight`` its positions.
 
     Args:
         D: positions on either side of p_t, a whole number, at least 0.
-        narrow: touch only the words of the window (True), or score all and mask (False). The
-            numbers are the same. None decides by the length of the source.
     """
 
-    def __init__(self, D: int, narrow: bool | None = None):
+    def __init__(self, D: int):
         super().__init__()
         whole(0, D=D)
         self.D = D
-        self.narrow = narrow
-
-    def is_narrow(self, memory: Memory) -> bool:
-        """Whether the source is so long that touching only the window is faster.
-
-        Measured on one core, D = 10: general gains from 200 to 400 words on (the page *What it
-        costs* has the table); concat, whose score costs more, from fewer.
-        """
-        if self.narrow is not None:
-            return self.narrow
-        return memory.mask.size(1) > 16 * (2 * self.D + 1)
 
     @abstractmethod
     def centre(self, query: Tensor, memory: Memory, time: int) -> Tensor:
         """``p_t`` of each query: (B, T)."""
 
-    def gain(self, s: Tensor, p: Tensor) -> Tensor | None:
-        """What multiplies the weights of positions s around p_t: nothing here."""
+    def weight(self, s: Tensor, p_t: Tensor) -> Tensor | None:
+        """What multiplies the attention to positions s (S,) around ``p_t`` (B, T, 1): nothing."""
         return None
 
-    def look(self, s: Tensor, p: Tensor, memory: Memory) -> tuple[Tensor, Tensor | None]:
-        """keep and gain of positions s, (S,) or (B, T, S), around ``p_t`` (B, T, 1)."""
-        keep = ((s - p).abs() <= self.D) & (s < memory.lengths[:, None, None])
-        return keep, self.gain(s, p)
-
     def forward(self, query: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor | None]:
-        """As :meth:`Window.forward`; at most 2D + 1 positions are kept."""
+        """As :meth:`Window.forward`; at most 2D + 1 positions take part."""
         s = torch.arange(memory.mask.size(1), device=query.device)  # (S,)
-        return self.look(s, self.centre(query, memory, time)[..., None], memory)
+        p_t = self.centre(query, memory, time)[..., None]  # (B, T, 1)
+        mask = ((s - p_t).abs() <= self.D) & memory.mask[:, None]  # (B, T, S)
+        return mask, self.weight(s, p_t)
 
 
 class Monotonic(Local):
@@ -260,26 +282,25 @@ class Predictive(Local):
     count from 0 here, to S - 1, and p_t lies in (0, S); the paper counts words from 1.
 
     Args:
-        query: n, size of the query h_t.
+        query_size: n, size of the query h_t.
         D: positions on either side of p_t, which is a real number; D is whole, and at least 1.
-        narrow: as of :class:`Local`.
     """
 
-    def __init__(self, query: int, D: int, narrow: bool | None = None):
+    def __init__(self, query_size: int, D: int):
         whole(1, D=D)  # with D = 0 the Gaussian would have no width
-        super().__init__(D, narrow)
-        self.W_p = Linear(query, query, bias=False)
-        self.v_p = Linear(query, 1, bias=False)
+        super().__init__(D)
+        self.W_p = nn.Linear(query_size, query_size, bias=False)
+        self.v_p = nn.Linear(query_size, 1, bias=False)
 
     def centre(self, query: Tensor, memory: Memory, time: int) -> Tensor:
         """``p_t`` of each query: (B, T), from 0 to the sentence's length."""
         share = torch.sigmoid(self.v_p(torch.tanh(self.W_p(query)))).squeeze(-1)  # (B, T)
         return memory.lengths[:, None] * share
 
-    def gain(self, s: Tensor, p: Tensor) -> Tensor:
-        """The Gaussian around p_t, of the shape of ``s - p``."""
+    def weight(self, s: Tensor, p_t: Tensor) -> Tensor:
+        """The Gaussian around ``p_t`` (B, T, 1) at positions s (S,): (B, T, S)."""
         sigma = self.D / 2
-        return torch.exp(-((s - p) ** 2) / (2 * sigma**2))
+        return torch.exp(-((s - p_t) ** 2) / (2 * sigma**2))
 
 
 # ------------------------------------------------------------------------------- score x window
@@ -289,12 +310,12 @@ class Attention(nn.Module):
     """A score and a window, put together.
 
     Raises:
-        ValueError: a location score with a local window, which say where to look twice.
+        ValueError: a score of positions alone with a local window: both would say where to look.
     """
 
-    def __init__(self, score: nn.Module, window: Window):
+    def __init__(self, score: Score, window: Window):
         super().__init__()
-        if isinstance(score, Location) and isinstance(window, Local):
+        if not score.reads_contents and isinstance(window, Local):
             raise ValueError(
                 "a location score has one row for each position of the whole sentence, so it takes "
                 "the global window; a local window needs a score that compares contents"
@@ -317,36 +338,15 @@ class Attention(nn.Module):
         Returns:
             context (B, T, d), the weighted sum of annotations; align (B, T, S), the weights.
         """
-        if self.window.is_narrow(memory):
-            return self.attend_within(query, memory, time)
-        keep, gain = self.window(query, memory, time)
-        align = weigh(self.score(query, memory.keys), keep, gain)  # (B, T, S)
+        mask, weight = self.window(query, memory, time)
+        align = weigh(self.score(query, memory.keys), mask, weight)  # (B, T, S)
         return align @ memory.annotations, align
 
-    def attend_within(self, query: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor]:
-        """The same as :meth:`forward`, touching only the 2D + 1 words of each local window."""
-        B, T, _ = query.shape
-        S = memory.mask.size(1)
-        p = self.window.centre(query, memory, time)[..., None]  # (B, T, 1)
-        first = (p.detach() - self.window.D).ceil().long().clamp(min=0)  # (B, T, 1)
-        s = first + torch.arange(2 * self.window.D + 1, device=query.device)  # (B, T, W)
-        keep, gain = self.window.look(s, p, memory)  # (B, T, W)
-        s = s.clamp(max=S - 1)  # past the end, where nothing is kept, any position will do
-        rows = torch.arange(B, device=query.device)[:, None, None]  # (B, 1, 1)
-        keys = memory.keys[rows, s]  # (B, T, W, k)
-        annotations = memory.annotations[rows, s]  # (B, T, W, d)
-        # each query meets its own window: B T sentences of W words, one query each
-        scores = self.score(query.flatten(0, 1)[:, None], keys.flatten(0, 1))  # (B T, 1, W)
-        weights = weigh(scores.view(keep.shape), keep, gain)  # (B, T, W)
-        context = (weights[:, :, None] @ annotations).squeeze(2)  # (B, T, d)
-        align = weights.new_zeros(B, T, S).scatter_add(2, s, weights)
-        return context, align
 
-
-def weigh(scores: Tensor, keep: Tensor, gain: Tensor | None) -> Tensor:
-    """Softmax over the positions that are kept, zero elsewhere, times the gain."""
-    align = scores.masked_fill(~keep, -torch.inf).softmax(dim=-1)
-    return align if gain is None else align * gain
+def weigh(scores: Tensor, mask: Tensor, weight: Tensor | None) -> Tensor:
+    """Softmax of scores (B, T, S) over the mask, 0 elsewhere, times the window's weight."""
+    align = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+    return align if weight is None else align * weight
 
 
 class FixedContext(nn.Module):
@@ -363,24 +363,23 @@ class FixedContext(nn.Module):
     def forward(self, query: Tensor, memory: Memory, time: int) -> tuple[Tensor, None]:
         """``c`` for each of T queries: (B, T, d), and no weights."""
         rows = torch.arange(len(memory.lengths), device=memory.lengths.device)
-        c = memory.annotations[rows, memory.lengths - 1]  # (B, d)
-        return c[:, None].expand(-1, query.size(1), -1), None
+        context = memory.annotations[rows, memory.lengths - 1]  # (B, d)
+        return context[:, None].expand(-1, query.size(1), -1), None
 
 
 # ----------------------------------------------------------------------------- both, by their names
 
-# A score is made of n, numbers of a query, d, of an annotation, and the positions it may know.
-SCORES: dict[str, Callable[[int, int, int], nn.Module]] = {
-    "additive": lambda n, d, max_length: Additive(n, d, n),
-    "concat": lambda n, d, max_length: Concat(n, d, n),
-    "dot": lambda n, d, max_length: Dot(n, d),
-    "scaled-dot": lambda n, d, max_length: ScaledDot(n, d),
-    "general": lambda n, d, max_length: General(n, d),
-    "location": lambda n, d, max_length: Location(n, max_length),
+SCORES: dict[str, type[Score]] = {
+    "additive": Additive,
+    "concat": Concat,
+    "dot": Dot,
+    "scaled-dot": ScaledDot,
+    "general": General,
+    "location": Location,
 }
-# A window is made of n, numbers of a query, and D.
+# A window is made of n, the size of a query, and D.
 WINDOWS: dict[str, Callable[[int, int], Window]] = {
-    "global": lambda n, D: Global(),
-    "local-m": lambda n, D: Monotonic(D),
-    "local-p": lambda n, D: Predictive(n, D),
+    "global": lambda query_size, D: Global(),
+    "local-m": lambda query_size, D: Monotonic(D),
+    "local-p": lambda query_size, D: Predictive(query_size, D),
 }

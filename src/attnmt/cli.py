@@ -29,12 +29,15 @@ from attnmt.book.live import shown
 from attnmt.book.live.view import show_live
 from attnmt.checks import one_of
 from attnmt.decoding import beam_search, force_align
-from attnmt.evidence import runs
+from attnmt.evidence import record as recording
 from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.folders import results_folder
 from attnmt.evidence.links import on_words
 from attnmt.evidence.models import load
 from attnmt.evidence.modern import Modern, precision_on
+from attnmt.evidence.plan import planned, read_plan
 from attnmt.evidence.protocols import protocols
+from attnmt.evidence.store import save_run
 from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.recipes import RECIPES, Recipe
@@ -90,7 +93,7 @@ def scale(module: str) -> Any:
         ) from error
 
 
-def corpus_of(settings: Settings) -> corpora.Corpus:
+def chosen_corpus(settings: Settings) -> corpora.Corpus:
     """The corpus that the settings name; a stream needs the extra."""
     one_of((*CORPORA, STREAM), **{"corpus.name": settings.get("name")})
     streamed = settings["name"] == STREAM
@@ -135,7 +138,7 @@ def train(
     """
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
-    with_data = corpus_of(corpus)
+    with_data = chosen_corpus(corpus)
     how = make("recipe", CHANGED, recipe)
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
     kept = Path(f"{out}.checkpoint")
@@ -184,7 +187,9 @@ def evaluate(
         length_penalty: The larger, the longer the translations that a beam finds.
     """
     one_of(PARTS, part=part)
-    measured_on = corpus_of({name: value for name, value in corpus.items() if name != "subwords"})
+    measured_on = chosen_corpus(
+        {name: value for name, value in corpus.items() if name != "subwords"}
+    )
     network = Translator.load(model)
     check_languages(model, network, measured_on)
     sides = network.source_vocabulary.units, network.target_vocabulary.units
@@ -197,7 +202,7 @@ def evaluate(
     loss = processes.perplexity(network, pairs)
     if not is_first():
         return
-    for scored in protocols(network, found, whole, words=runs.tokenised(measured_on)):
+    for scored in protocols(network, found, whole, words=measured_on.bleu_of_words):
         print(f"BLEU {scored.score:.2f} [{scored.signature}]")
     print(f"perplexity {loss:.3f}")
     if network.attends and pairs[0].sure is not None:
@@ -291,9 +296,9 @@ def record(names: list[str], work: str | None = None, only_measure: bool = False
     torch.set_num_threads(1)
     if only_measure and not work:
         raise ValueError("only_measure needs the folder of the trained models: --work FOLDER")
-    tiers = {tier["name"] for tier in runs.book()["tiers"]}
-    if unknown := set(names) - set(runs.names()) - tiers:
-        known = ", ".join([*sorted(tiers), *runs.names()])
+    tiers = {tier["name"] for tier in read_plan()["tiers"]}
+    if unknown := set(names) - planned().keys() - tiers:
+        known = ", ".join([*sorted(tiers), *planned()])
         raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
     folder = Path(work) if work else None
     for name in names:
@@ -301,20 +306,20 @@ def record(names: list[str], work: str | None = None, only_measure: bool = False
         if not chosen:
             print(f"tier {name}: nothing to do, {why_nothing(work, only_measure)}", file=sys.stderr)
         for one in chosen:
-            again = runs.measure_again if only_measure else runs.make
+            again = recording.measure_again if only_measure else recording.make_run
             run, sentences = again(one, folder)
-            path = runs.save_run(run, sentences)
+            path = save_run(run, sentences)
             print(f"{path}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
 
 
 def of_tier(tier: str, work: Path | None, recorded: bool) -> list[str]:
     """The runs of a tier that are recorded; or those that are not, or have no model in ``work``."""
-    there = [name for name in runs.names(tier) if (runs.results_folder() / f"{name}.json").exists()]
+    there = [name for name in planned(tier) if (results_folder() / f"{name}.json").exists()]
     if recorded:
         return there
     if work:
         there = [name for name in there if (work / f"{name}.safetensors").exists()]
-    return [name for name in runs.names(tier) if name not in there]
+    return [name for name in planned(tier) if name not in there]
 
 
 def why_nothing(work: str | None, recorded: bool) -> str:
@@ -336,7 +341,7 @@ def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> N
         pairs: How many to show.
     """
     one_of(PARTS, part=part)
-    shown = corpus_of(corpus)
+    shown = chosen_corpus(corpus)
     for name in PARTS:
         of_part = getattr(shown, name)
         if of_part and isinstance(of_part, list):

@@ -14,7 +14,6 @@ from torch.nn.functional import dropout
 from attnmt.attention import Attention, FixedContext
 from attnmt.checks import one_of
 from attnmt.encoder import Memory
-from attnmt.fast import LSTM, Linear, fed
 
 
 class Decoder(nn.Module, ABC):
@@ -87,19 +86,19 @@ class BahdanauDecoder(Decoder):
     """RNNsearch's decoder: attend with s_{i-1}, then recur (Bahdanau et al. 2015, appendix A).
 
     With a :class:`.FixedContext` in attention's place it is the decoder of RNNencdec. The encoder's
-    ``final`` state must have ``hidden`` numbers, as the decoder's own.
+    ``final`` state must have ``hidden_size`` numbers, as the decoder's own.
 
     The gates are the paper's: ``r`` multiplies s_{i-1} *before* the product with U, and z = 1
     means "take the new". (torch.nn.GRU applies r after that product and swaps the roles of z and
     1 - z, so it cannot be used here.)
 
     Args:
-        words: V, size of the target vocabulary.
-        embedding: m, size of a word's embedding.
-        hidden: n, units of the state.
-        attention: score and window; its annotations have ``annotation`` numbers.
-        annotation: size of an annotation h_j.
-        maxout: l, units of the output layer after maxout.
+        vocab_size: V, number of words in the target vocabulary.
+        embedding_size: m, size of a word's embedding.
+        hidden_size: n, units of the state.
+        attention: score and window; its annotations have ``annotation_size`` numbers.
+        annotation_size: d, size of an annotation h_j.
+        maxout_size: l, units of the output layer after maxout.
         output_state: which state the output layer reads: ``"previous"`` s_{i-1} as in appendix
             A.2.2 and the authors' code, or ``"current"`` s_i as in equation 4 and most later code.
             The paper disagrees with itself here.
@@ -110,12 +109,12 @@ class BahdanauDecoder(Decoder):
 
     def __init__(
         self,
-        words: int,
-        embedding: int,
-        hidden: int,
+        vocab_size: int,
+        embedding_size: int,
+        hidden_size: int,
         attention: Attention | FixedContext,
-        annotation: int,
-        maxout: int,
+        annotation_size: int,
+        maxout_size: int,
         output_state: str = "previous",
         dropout: float = 0.0,
     ):
@@ -123,18 +122,18 @@ class BahdanauDecoder(Decoder):
         one_of(("previous", "current"), output_state=output_state)
         self.output_state = output_state
         self.dropout = dropout
-        self.embedding = nn.Embedding(words, embedding)
+        self.embedding = nn.Embedding(vocab_size, embedding_size)
         self.attention = attention
         self.attends = isinstance(attention, Attention)
-        self.W_s = Linear(hidden, hidden)
+        self.W_s = nn.Linear(hidden_size, hidden_size)
         # [W_z; W_r; W] on E y_{i-1} and [C_z; C_r; C] on c_i, with the gates' biases
-        self.W_gates = Linear(embedding, 3 * hidden)
-        self.C_gates = Linear(annotation, 3 * hidden, bias=False)
-        self.U_zr = Linear(hidden, 2 * hidden, bias=False)  # [U_z; U_r]
-        self.U = Linear(hidden, hidden, bias=False)
+        self.W_gates = nn.Linear(embedding_size, 3 * hidden_size)
+        self.C_gates = nn.Linear(annotation_size, 3 * hidden_size, bias=False)
+        self.U_zr = nn.Linear(hidden_size, 2 * hidden_size, bias=False)  # [U_z; U_r]
+        self.U = nn.Linear(hidden_size, hidden_size, bias=False)
         # [U_o, V_o, C_o], two numbers for each maxout unit
-        self.maxout = Linear(hidden + embedding + annotation, 2 * maxout)
-        self.W_o = Linear(maxout, words)
+        self.maxout = nn.Linear(hidden_size + embedding_size + annotation_size, 2 * maxout_size)
+        self.W_o = nn.Linear(maxout_size, vocab_size)
 
     def embed(self, words: Tensor) -> Tensor:
         """``E y`` of words (...), after dropout: (..., m)."""
@@ -181,65 +180,72 @@ class BahdanauDecoder(Decoder):
 
 
 class LSTMState(NamedTuple):
-    """``h`` and ``c`` (layers, B, n) of a stacked LSTM; ``h_tilde`` (B, n); ``time``, from 0.
+    """``h`` and ``cell`` (layers, B, n) of a stacked LSTM; ``h_tilde`` (B, n); ``time``, from 0.
 
     ``h_tilde`` is the attentional vector that input feeding reads next, or None.
     """
 
     h: Tensor
-    c: Tensor
+    cell: Tensor
     h_tilde: Tensor | None
     time: int
 
     def select(self, rows: Tensor) -> "LSTMState":
         """The state of some hypotheses, by index."""
         h_tilde = None if self.h_tilde is None else self.h_tilde[rows]
-        return LSTMState(self.h[:, rows], self.c[:, rows], h_tilde, time=self.time)
+        return LSTMState(self.h[:, rows], self.cell[:, rows], h_tilde, self.time)
 
 
 class LSTMDecoder(Decoder):
     """Layers of LSTM, and an output layer: what the decoders of Sutskever and Luong have in common.
 
+    The output layer is ``W_out``. Luong et al. 2015, equation 6, call it W_s and give it no bias;
+    here it has one, and W_s is Bahdanau's, which makes s_0.
+
     Args:
-        words: V, size of the target vocabulary.
-        embedding: m, size of a word's embedding.
-        hidden: n, units of each layer.
+        vocab_size: V, number of words in the target vocabulary.
+        embedding_size: m, size of a word's embedding.
+        hidden_size: n, units of each layer.
         layers: LSTMs on top of each other.
         dropout: share of each layer's inputs, and of the output layer's, that training sets to zero
             (Zaremba et al. 2014).
-        inputs: numbers that the first layer reads: m, if it reads embeddings alone.
+        input_size: numbers that the first layer reads; m, if it reads embeddings alone.
     """
 
     def __init__(
         self,
-        words: int,
-        embedding: int,
-        hidden: int,
+        vocab_size: int,
+        embedding_size: int,
+        hidden_size: int,
         layers: int = 1,
         dropout: float = 0.0,
-        inputs: int | None = None,
+        input_size: int | None = None,
     ):
         super().__init__()
-        self.embedding = nn.Embedding(words, embedding)
-        inner = dropout if layers > 1 else 0.0
-        self.rnn = LSTM(inputs or embedding, hidden, layers, batch_first=True, dropout=inner)
-        self.W_s = Linear(hidden, words)
+        self.embedding = nn.Embedding(vocab_size, embedding_size)
+        self.rnn = nn.LSTM(
+            embedding_size if input_size is None else input_size,
+            hidden_size,
+            layers,
+            batch_first=True,
+            dropout=dropout if layers > 1 else 0.0,  # between layers
+        )
+        self.W_out = nn.Linear(hidden_size, vocab_size)
         self.dropout = dropout
 
     def readout(self, features: Tensor) -> Tensor:
-        """``W_s h~_t``: (..., n) to (..., V)."""
-        return self.W_s(self.drop(features))
+        """``W_out h~_t``: (..., n) to (..., V)."""
+        return self.W_out(self.drop(features))
 
 
 class SutskeverDecoder(LSTMDecoder):
     """A stacked LSTM that starts from the encoder's last state (Sutskever et al. 2014).
 
     The source is read once, at the start, so nothing is fed back but words: the whole sentence goes
-    through the LSTM in one call. ``forward`` does so, and ``step`` does one word at a time. ``W_s``
-    has a bias, where Luong et al. 2015, equation 6, write none.
+    through the LSTM in one call. ``forward`` does so, and ``step`` does one word at a time.
 
     Args:
-        words, embedding, hidden, layers, dropout: as of :class:`LSTMDecoder`.
+        vocab_size, embedding_size, hidden_size, layers, dropout: as of :class:`LSTMDecoder`.
     """
 
     attention = None
@@ -247,12 +253,13 @@ class SutskeverDecoder(LSTMDecoder):
 
     def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
         """The first state is the encoder's last, layer by layer."""
-        return memory, LSTMState(*final, None, 0)
+        h, cell = final
+        return memory, LSTMState(h, cell, None, 0)
 
     def step(self, Ey: Tensor, state: LSTMState, memory: Memory) -> tuple[Tensor, None, LSTMState]:
         """Recur: features (B, n) are the top layer's state; there is no align."""
-        h_t, (h, c) = self.rnn(self.drop(Ey)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
-        return h_t.squeeze(1), None, LSTMState(h, c, None, time=state.time + 1)
+        h_t, (h, cell) = self.rnn(self.drop(Ey)[:, None], (state.h, state.cell))  # h_t: (B, 1, n)
+        return h_t.squeeze(1), None, LSTMState(h, cell, None, state.time + 1)
 
     def forward(
         self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
@@ -266,9 +273,9 @@ class LuongDecoder(LSTMDecoder):
     """Recur, then attend with h_t: ``h_t -> a_t -> c_t -> h~_t`` (Luong et al. 2015, section 3).
 
     Args:
-        words, embedding, hidden, layers, dropout: as of :class:`LSTMDecoder`.
-        attention: score and window; its annotations have ``annotation`` numbers.
-        annotation: size of an annotation hbar_s.
+        vocab_size, embedding_size, hidden_size, layers, dropout: as of :class:`LSTMDecoder`.
+        attention: score and window; its annotations have ``annotation_size`` numbers.
+        annotation_size: d, size of an annotation hbar_s.
         feeding: concatenate h~_{t-1} to the embedding of y_{t-1} (section 3.3). The sentence then
             has to be read step by step.
     """
@@ -277,26 +284,26 @@ class LuongDecoder(LSTMDecoder):
 
     def __init__(
         self,
-        words: int,
-        embedding: int,
-        hidden: int,
+        vocab_size: int,
+        embedding_size: int,
+        hidden_size: int,
         attention: Attention,
-        annotation: int,
+        annotation_size: int,
         layers: int = 1,
         dropout: float = 0.0,
         feeding: bool = False,
     ):
-        inputs = embedding + hidden if feeding else embedding
-        super().__init__(words, embedding, hidden, layers=layers, dropout=dropout, inputs=inputs)
+        input_size = embedding_size + hidden_size if feeding else embedding_size
+        super().__init__(vocab_size, embedding_size, hidden_size, layers, dropout, input_size)
         self.feeding = feeding
         self.attention = attention
-        self.W_c = Linear(annotation + hidden, hidden, bias=False)
+        self.W_c = nn.Linear(annotation_size + hidden_size, hidden_size, bias=False)
 
     def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
         """The encoder's last state; ``h~_0 = 0`` where it is fed."""
-        h, c = final
+        h, cell = final
         h_tilde = torch.zeros_like(h[-1]) if self.feeding else None
-        return self.attention.prepare(memory), LSTMState(h, c, h_tilde, time=0)
+        return self.attention.prepare(memory), LSTMState(h, cell, h_tilde, 0)
 
     def attend(self, h: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor]:
         """``h~_t = tanh(W_c [c_t; h_t])`` of T states (B, T, n), and a_t (B, T, S)."""
@@ -308,19 +315,18 @@ class LuongDecoder(LSTMDecoder):
     ) -> tuple[Tensor, Tensor, LSTMState]:
         """Recur, then :meth:`attend`: features h~_t (B, n), align (B, S), the new state."""
         read = torch.cat([Ey, state.h_tilde], dim=-1) if self.feeding else Ey
-        h_t, (h, c) = self.rnn(self.drop(read)[:, None], (state.h, state.c))  # h_t: (B, 1, n)
-        h_tilde, align = (each.squeeze(1) for each in self.attend(h_t, memory, state.time))
+        h_t, (h, cell) = self.rnn(self.drop(read)[:, None], (state.h, state.cell))  # h_t: (B, 1, n)
+        h_tilde, align = self.attend(h_t, memory, state.time)
+        h_tilde, align = h_tilde.squeeze(1), align.squeeze(1)  # (B, n), (B, S)
         fed = h_tilde if self.feeding else None
-        return h_tilde, align, LSTMState(h, c, fed, time=state.time + 1)
+        return h_tilde, align, LSTMState(h, cell, fed, state.time + 1)
 
     def forward(
         self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, Tensor]:
         """As :meth:`Decoder.forward`: in one call, where the LSTM reads words alone."""
-        if self.feeding and self.rnn.num_layers == 1:
-            return fed(self, target_in, *self.start(memory, final))  # the same loop, sooner
         if self.feeding:
             return super().forward(target_in, memory, final)
         memory, state = self.start(memory, final)
-        h, _ = self.rnn(self.drop(self.embedding(target_in)), (state.h, state.c))  # (B, T, n)
-        return self.attend(h, memory, time=0)
+        h, _ = self.rnn(self.drop(self.embedding(target_in)), final)  # (B, T, n)
+        return self.attend(h, memory, state.time)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from attnmt.batches import Batch, Source, make_batch, pad
 from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
+from attnmt.fast import sooner
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
 from attnmt.text.subwords import strongest_links
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
@@ -489,7 +490,7 @@ def _side_by_side(
     whole(1, batch_size=batch_size)
     answers: dict[int, Any] = {}
     waiting = sorted(range(len(items)), key=lambda number: -size(items[number]))
-    with evaluating(model):
+    with evaluating(model), sooner(model):
         while waiting:
             longest = size(items[waiting[0]])
             count = max(1, min(batch_size, BATCH_WORDS // (longest + 1)))

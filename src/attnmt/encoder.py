@@ -35,83 +35,65 @@ class Memory:
         return Memory(self.annotations[rows], self.mask[rows], keys)
 
 
-def read(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any]:
-    """Run a recurrent network over sentences of different lengths.
+class RecurrentEncoder(nn.Module):
+    """What the encoders share: the words' ``embedding``, and the recurrent network ``rnn``.
 
-    It never reads padding: the forward direction stops at the last real word, and the backward one
-    starts there.
-
-    Args:
-        rnn: a torch.nn.GRU or LSTM, ``batch_first``.
-        embedded: (B, S, m).
-        source: whose words were embedded.
-
-    Returns:
-        states (B, S, d), zeros on padding; and the network's own final state.
+    Attributes:
+        annotation_size: d, size of an annotation.
+        dropout: share of each word's embedding that training sets to zero.
     """
-    if isinstance(rnn, nn.LSTM) and rnn.num_layers == 1 and not embedded.is_cuda:
-        return held(rnn, embedded, source)
-    return packed(rnn, embedded, source)
+
+    embedding: nn.Embedding
+    rnn: nn.GRU | nn.LSTM
+    annotation_size: int
+    dropout: float
+
+    def read(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Any]:
+        """Run the network over sentences of different lengths.
+
+        It never reads padding: the forward direction stops at the last real word, and the backward
+        one starts there.
+
+        Args:
+            ids: word indices, (B, S).
+            lengths: true lengths, (B,).
+
+        Returns:
+            states (B, S, d), zeros on padding; and the network's own final state.
+        """
+        embedded = dropout(self.embedding(ids), self.dropout, self.training)  # (B, S, m)
+        packed = pack_padded_sequence(
+            embedded, lengths.cpu(), batch_first=True, enforce_sorted=False
+        )
+        packed, final = self.rnn(packed)
+        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=ids.size(1))
+        return states, final
 
 
-def packed(rnn: nn.RNNBase, embedded: Tensor, source: Source) -> tuple[Tensor, Any]:
-    """As :func:`read`: PyTorch is told where each sentence ends."""
-    lengths = source.lengths.cpu()
-    S = embedded.size(1)
-    words = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
-    words, final = rnn(words)
-    states, _ = pad_packed_sequence(words, batch_first=True, total_length=S)
-    return states, final
-
-
-def held(lstm: nn.LSTM, embedded: Tensor, source: Source) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """As :func:`read`, of one layer of LSTM, in half the time: packing keeps it from one call.
-
-    All positions are read, but a further input, 1 on padding, opens the forget gate and shuts the
-    input gate, so that the cell is held: ``c_j = 1 c_{j-1} + 0 g_j``. The backward direction waits
-    so at zero until it meets the last real word. (The output gate is not asked: h on padding means
-    nothing.)
-    """
-    n = lstm.hidden_size
-    hold = embedded.new_zeros(4 * n, 1)  # on the gates i, f, g, o
-    hold[:n] = -FAR
-    hold[n : 2 * n] = FAR
-    weights: list[Tensor] = []
-    for W, *others in lstm.all_weights:  # of each direction
-        weights += [torch.cat([W, hold], dim=1), *others]
-    words = torch.cat([embedded, ~source.mask[..., None]], dim=-1)  # (B, S, m + 1)
-    zero = embedded.new_zeros(len(lstm.all_weights), len(words), n)
-    how = {"has_biases": True, "num_layers": 1, "dropout": 0.0, "batch_first": True}
-    how |= {"train": lstm.training, "bidirectional": lstm.bidirectional}
-    states, _, c = torch.lstm(words, (zero, zero), weights, **how)
-    rows = torch.arange(len(words))
-    last = [states[rows, source.lengths - 1, :n], states[:, 0, n:]]  # forward, backward
-    return states * source.mask[..., None], (torch.stack(last[: len(c)]), c)
-
-
-FAR = 1e4  # sigmoid(1e4) = 1 and sigmoid(-1e4) = 0
-
-
-class ForwardGRU(nn.Module):
+class ForwardGRU(RecurrentEncoder):
     """The encoder of RNNencdec (Cho et al. 2014): one GRU, from the first word to the last.
 
     It is PyTorch's GRU, which is not quite the papers': r multiplies *after* the product with U,
     ``n = tanh(W x + r * (U h))``, and z and 1 - z have changed places. (The decoder's is theirs.)
 
     Args:
-        words: size of the source vocabulary.
-        embedding: m, size of a word's embedding.
-        hidden: n, units, which is the size of an annotation.
+        vocab_size: number of words in the source vocabulary.
+        embedding_size: m, size of a word's embedding.
+        hidden_size: n, units, which is the size of an annotation.
         dropout: share of each word's embedding that training sets to zero.
     """
 
     directions = 1
 
-    def __init__(self, words: int, embedding: int, hidden: int, dropout: float = 0.0):
+    def __init__(
+        self, vocab_size: int, embedding_size: int, hidden_size: int, dropout: float = 0.0
+    ):
         super().__init__()
-        self.embedding = nn.Embedding(words, embedding)
-        self.rnn = nn.GRU(embedding, hidden, batch_first=True, bidirectional=self.directions == 2)
-        self.annotation_size = self.directions * hidden
+        self.embedding = nn.Embedding(vocab_size, embedding_size)
+        self.rnn = nn.GRU(
+            embedding_size, hidden_size, batch_first=True, bidirectional=self.directions == 2
+        )
+        self.annotation_size = self.directions * hidden_size
         self.dropout = dropout
 
     def forward(self, source: Source) -> tuple[Memory, Tensor]:
@@ -121,8 +103,7 @@ class ForwardGRU(nn.Module):
             The memory, and the last direction's final state (B, n), which has read the whole
             sentence: ``h_S``, or, of two directions, ``h_1(backward)``.
         """
-        embedded = dropout(self.embedding(source.ids), self.dropout, self.training)
-        annotations, final = read(self.rnn, embedded, source)
+        annotations, final = self.read(source.ids, source.lengths)
         return Memory(annotations, source.mask), final[-1]
 
 
@@ -133,9 +114,9 @@ class BidirectionalGRU(ForwardGRU):
     is PyTorch's, which departs from the paper's as :class:`ForwardGRU` says.
 
     Args:
-        words: size of the source vocabulary.
-        embedding: m, size of a word's embedding.
-        hidden: n, units in each direction; an annotation has 2n numbers. The final state is
+        vocab_size: number of words in the source vocabulary.
+        embedding_size: m, size of a word's embedding.
+        hidden_size: n, units in each direction; an annotation has 2n numbers. The final state is
             ``h_1(backward)``, which has read the sentence from its end to its beginning.
         dropout: share of each word's embedding that training sets to zero.
     """
@@ -143,7 +124,7 @@ class BidirectionalGRU(ForwardGRU):
     directions = 2
 
 
-class StackedLSTM(nn.Module):
+class StackedLSTM(RecurrentEncoder):
     """The encoder of Sutskever et al. 2014 and Luong et al. 2015: layers of LSTM.
 
     The top layer's states are the annotations. A sentence may be read from its end to its beginning
@@ -151,9 +132,9 @@ class StackedLSTM(nn.Module):
     after, attention included, speaks of the words as they were written.
 
     Args:
-        words: size of the source vocabulary.
-        embedding: m, size of a word's embedding.
-        hidden: n, size of an annotation; of two directions, each has n/2 units.
+        vocab_size: number of words in the source vocabulary.
+        embedding_size: m, size of a word's embedding.
+        hidden_size: n, size of an annotation; of two directions, each has n/2 units.
         layers: LSTMs on top of each other.
         bidirectional: read in both directions (neither paper does).
         reverse: read backwards (Sutskever et al. 2014, section 3.3).
@@ -162,23 +143,27 @@ class StackedLSTM(nn.Module):
 
     def __init__(
         self,
-        words: int,
-        embedding: int,
-        hidden: int,
+        vocab_size: int,
+        embedding_size: int,
+        hidden_size: int,
         layers: int = 1,
         bidirectional: bool = False,
         reverse: bool = False,
         dropout: float = 0.0,
     ):
         super().__init__()
-        if bidirectional and hidden % 2:
-            raise ValueError(f"hidden must be even for a bidirectional encoder, not {hidden}")
-        self.embedding = nn.Embedding(words, embedding)
-        units = hidden // 2 if bidirectional else hidden
-        inner = dropout if layers > 1 else 0.0
-        options = {"batch_first": True, "dropout": inner, "bidirectional": bidirectional}
-        self.rnn = nn.LSTM(embedding, units, layers, **options)
-        self.annotation_size = hidden
+        if bidirectional and hidden_size % 2:
+            raise ValueError(f"hidden must be even for a bidirectional encoder, not {hidden_size}")
+        self.embedding = nn.Embedding(vocab_size, embedding_size)
+        self.rnn = nn.LSTM(
+            embedding_size,
+            hidden_size // 2 if bidirectional else hidden_size,
+            layers,
+            batch_first=True,
+            dropout=dropout if layers > 1 else 0.0,  # between layers
+            bidirectional=bidirectional,
+        )
+        self.annotation_size = hidden_size
         self.reverse = reverse
         self.dropout = dropout
 
@@ -188,16 +173,13 @@ class StackedLSTM(nn.Module):
         Returns:
             The memory, and every layer's final state and cell, each (layers, B, n).
         """
-        ids = source.ids
-        order = None
         if self.reverse:
             order = reversed_positions(source)  # (B, S)
-            ids = ids.gather(1, order)
-        embedded = dropout(self.embedding(ids), self.dropout, self.training)
-        states, final = read(self.rnn, embedded, source)  # (B, S, n)
-        if order is not None:  # turning round twice is the order of the words
-            states = states.gather(1, order[..., None].expand_as(states))
-        if self.rnn.bidirectional:  # (layers * 2, B, n/2) -> (layers, B, n)
+            states, final = self.read(source.ids.gather(1, order), source.lengths)  # (B, S, n)
+            states = states.gather(1, order[..., None].expand_as(states))  # the words' order again
+        else:
+            states, final = self.read(source.ids, source.lengths)  # (B, S, n)
+        if self.rnn.bidirectional:  # (layers * 2, B, n/2) to (layers, B, n)
             final = tuple(torch.cat([part[0::2], part[1::2]], dim=-1) for part in final)
         return Memory(states, source.mask), final
 

@@ -1,18 +1,27 @@
-"""The same numbers, sooner: what PyTorch computes, written for the shapes of these models.
+"""The same numbers, sooner: every trick of the package, in one place.
 
-Nothing here is of the papers. What each part saves was measured (the page on costs has the table).
+Nothing here is of the papers. Each trick is a subclass of a plain module: it has the same
+parameters and gives the same numbers and gradients, by other operations. ``with sooner(model):``
+lets the parts of a model be of these subclasses for a while. Training, search and measurement do
+so; nothing else has to know. What each trick saves was measured (the page on costs has the table).
 """
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import linear
+from torch.nn.functional import dropout, linear
+
+from attnmt.batches import Batch
+from attnmt.decoder import BahdanauDecoder, LSTMDecoder, LuongDecoder
+from attnmt.encoder import Memory, RecurrentEncoder, StackedLSTM
+from attnmt.model import Translator
+
+# ------------------------------------------------------------------------------ products
 
 LARGE = 2**21  # multiplications of a product from which on oneDNN is the faster library
 
@@ -82,11 +91,14 @@ class Linear(nn.Linear):
         return product(x, self.weight, self.bias)
 
 
-def pass_gates(gates: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    """An LSTM's new h and c (B, n), by what its four gates are computed from (B, 4n), and its c."""
+# ------------------------------------------------------------------------------ LSTMs
+
+
+def pass_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """An LSTM's new h and cell (B, n), from the sums in its four gates (B, 4n) and its old cell."""
     i, f, g, o = gates.chunk(4, dim=1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
+    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
 
 
 class LSTM(nn.LSTM):
@@ -95,45 +107,93 @@ class LSTM(nn.LSTM):
     def forward(
         self, x: Tensor, state: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Read (B, T, m) from a state; returns the top layer's h (B, T, n), and all h and c."""
+        """Read (B, T, m) from a state; returns the top layer's h (B, T, n), and all h and cells."""
         if state is None or x.size(1) > 1 or self.num_layers > 1:
             return super().forward(x, state)
-        h, c = state
+        h, cell = state
         W, U, b, b_U = self.all_weights[0]
-        h, c = pass_gates(product(x[:, 0], W, b) + product(h[0], U, b_U), c[0])
-        return h[:, None], (h[None], c[None])
+        h, cell = pass_gates(product(x[:, 0], W, b) + product(h[0], U, b_U), cell[0])
+        return h[:, None], (h[None], cell[None])
 
 
-def fed(decoder: Any, target_in: Tensor, memory: Any, state: Any) -> tuple[Tensor, Tensor]:
-    """The loop of a :class:`.LuongDecoder` with input feeding and one layer, its step taken apart.
+FAR = 1e4  # sigmoid(1e4) = 1 and sigmoid(-1e4) = 0
 
-    ``W`` meets ``[E y_{t-1}; h~_{t-1}]``. Its left half needs no step, so it meets all words in one
-    product; its right half joins ``U``, which meets h_{t-1}.
 
-    Args:
-        decoder: the decoder.
-        target_in: what it reads, (B, T).
-        memory, state: as its ``start`` gives them.
+class HeldEncoder(StackedLSTM):
+    """A :class:`.StackedLSTM` of one layer that reads padding, and keeps its cell as it was.
 
-    Returns:
-        features (B, T, n), align (B, T, S), as of its ``step``.
+    Packed sentences keep PyTorch from running the LSTM in one call, so this takes half the time.
     """
-    h = state.h[0]  # (B, n), as the other two
-    c = state.c[0]
-    h_tilde = state.h_tilde
-    W, U, *biases = decoder.rnn.all_weights[0]
-    W_y, W_fed = W.split([decoder.embedding.embedding_dim, h.size(1)], dim=1)
-    WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)
-    read = product(decoder.drop(decoder.embedding(target_in)), W_y, sum(biases))  # (B, T, 4n)
-    features: list[Tensor] = []
-    aligns: list[Tensor] = []
-    for t, Wy in enumerate(read.unbind(dim=1)):
-        gates = Wy + product(torch.cat([decoder.drop(h_tilde), h], dim=1), WU)
-        h, c = pass_gates(gates, c)
-        h_tilde, align = (each.squeeze(1) for each in decoder.attend(h[:, None], memory, t))
-        features.append(h_tilde)
-        aligns.append(align)
-    return torch.stack(features, dim=1), torch.stack(aligns, dim=1)
+
+    def read(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """As :meth:`.RecurrentEncoder.read`.
+
+        A further input, 1 on padding, opens the forget gate and shuts the input gate, so that the
+        cell is held: ``c_j = 1 c_{j-1} + 0 g_j``. The backward direction waits so at zero until it
+        meets the last real word. (The output gate is left as it is: h on padding means nothing.)
+        """
+        if self.rnn.num_layers > 1 or ids.is_cuda:
+            return super().read(ids, lengths)
+        embedded = dropout(self.embedding(ids), self.dropout, self.training)  # (B, S, m)
+        n = self.rnn.hidden_size
+        hold = embedded.new_zeros(4 * n, 1)  # on the gates i, f, g, o
+        hold[:n] = -FAR
+        hold[n : 2 * n] = FAR
+        weights: list[Tensor] = []
+        for W, *others in self.rnn.all_weights:  # of each direction
+            weights += [torch.cat([W, hold], dim=1), *others]
+        mask = (torch.arange(ids.size(1), device=ids.device) < lengths[:, None])[..., None]
+        words = torch.cat([embedded, ~mask], dim=-1)  # (B, S, m + 1)
+        zero = embedded.new_zeros(len(self.rnn.all_weights), len(words), n)
+        states, _, cell = torch.lstm(
+            words,
+            (zero, zero),
+            weights,
+            has_biases=True,
+            num_layers=1,
+            dropout=0.0,
+            train=self.training,
+            bidirectional=self.rnn.bidirectional,
+            batch_first=True,
+        )
+        rows = torch.arange(len(words))
+        last = [states[rows, lengths - 1, :n], states[:, 0, n:]]  # forward, backward
+        return states * mask, (torch.stack(last[: len(cell)]), cell)
+
+
+class FeedingDecoder(LuongDecoder):
+    """A :class:`.LuongDecoder` with input feeding and one layer, whose step is taken apart."""
+
+    def forward(
+        self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`.LuongDecoder.forward`.
+
+        The LSTM's ``W`` meets ``[E y_{t-1}; h~_{t-1}]``. Its left half needs no step, so it meets
+        all words in one product; its right half joins ``U``, which meets h_{t-1}.
+        """
+        if not self.feeding or self.rnn.num_layers > 1:
+            return super().forward(target_in, memory, final)
+        memory, state = self.start(memory, final)
+        h = state.h[0]  # (B, n), as the other two
+        cell = state.cell[0]
+        h_tilde = state.h_tilde
+        W, U, *biases = self.rnn.all_weights[0]
+        W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
+        WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)
+        read = product(self.drop(self.embedding(target_in)), W_y, sum(biases))  # (B, T, 4n)
+        features: list[Tensor] = []
+        aligns: list[Tensor] = []
+        for t, Wy in enumerate(read.unbind(dim=1)):
+            gates = Wy + product(torch.cat([self.drop(h_tilde), h], dim=1), WU)
+            h, cell = pass_gates(gates, cell)
+            h_tilde, align = (each.squeeze(1) for each in self.attend(h[:, None], memory, t))
+            features.append(h_tilde)
+            aligns.append(align)
+        return torch.stack(features, dim=1), torch.stack(aligns, dim=1)
+
+
+# ------------------------------------------------------------------------------ losses
 
 
 class _CrossEntropy(Function):
@@ -185,3 +245,54 @@ def without_denormals() -> Iterator[None]:
         yield
     finally:
         torch.set_flush_denormal(flushed)
+
+
+class InPlaceTranslator(Translator):
+    """A :class:`.Translator` whose losses take the memory of its logits."""
+
+    def token_losses(self, batch: Batch) -> Tensor:
+        """As :meth:`.Translator.token_losses`, by :func:`cross_entropy_`."""
+        features, _ = self(batch)
+        logits = self.decoder.readout(features[batch.target_mask])  # (tokens, V)
+        return cross_entropy_(logits, batch.target_out[batch.target_mask])
+
+
+# ------------------------------------------------------------------------------ the switch
+
+SOONER: dict[type[nn.Module], type[nn.Module]] = {
+    nn.Linear: Linear,
+    nn.LSTM: LSTM,
+    StackedLSTM: HeldEncoder,
+    LuongDecoder: FeedingDecoder,
+    Translator: InPlaceTranslator,
+}
+
+
+RECURRENT = (RecurrentEncoder, BahdanauDecoder, LSTMDecoder)
+
+
+def parts_of(model: nn.Module) -> Iterator[nn.Module]:
+    """The translators in a model or an ensemble, and all parts of what is recurrent in them."""
+    for part in model.modules():
+        if isinstance(part, Translator):
+            yield part
+        elif isinstance(part, RECURRENT):
+            yield from part.modules()
+
+
+@contextmanager
+def sooner(model: nn.Module) -> Iterator[None]:
+    """Inside, the model computes the same numbers sooner; afterwards it is as it was.
+
+    Each translator, and each part of a recurrent encoder or decoder, whose class stands in
+    ``SOONER`` is of the subclass meanwhile. Parts of other classes, also subclasses that a reader
+    wrote, stay as they are; so do the layers of a model of attention alone.
+    """
+    plain = {part: type(part) for part in parts_of(model) if type(part) in SOONER}
+    try:
+        for part, kind in plain.items():
+            part.__class__ = SOONER[kind]
+        yield
+    finally:
+        for part, kind in plain.items():
+            part.__class__ = kind

@@ -15,6 +15,7 @@ from attnmt.batches import by_length, make_batch
 from attnmt.checks import whole
 from attnmt.corpus import Link, Pair
 from attnmt.decoding import Model, Translation
+from attnmt.fast import sooner
 from attnmt.model import Vocabularies, evaluating
 from attnmt.vocab import SPECIALS, UNK
 
@@ -34,7 +35,7 @@ def sentence_losses(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -
         raise ValueError("perplexity needs at least one pair")
     found = np.zeros((len(pairs), 2))
     lengths = [(len(pair.target), len(pair.source)) for pair in pairs]
-    with evaluating(model):
+    with evaluating(model), sooner(model):
         for rows in by_length(lengths, batch_size, pool=None, seed=0):
             together = [pairs[row] for row in rows]
             batch = make_batch(together, model.source_vocabulary, model.target_vocabulary)

@@ -4,20 +4,18 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
-from inspect import signature
 from types import SimpleNamespace
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from attnmt.attention import SCORES, WINDOWS, Additive, Attention, FixedContext, Global
 from attnmt.batches import Batch, Source
 from attnmt.checks import one_of, whole
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
-from attnmt.fast import cross_entropy_
 from attnmt.files import read_tensors, write_tensors
 from attnmt.vocab import Vocabulary
 
@@ -85,7 +83,7 @@ class Translator(nn.Module):
         """
         features, _ = self(batch)
         logits = self.decoder.readout(features[batch.target_mask])  # (tokens, V)
-        return cross_entropy_(logits, batch.target_out[batch.target_mask])
+        return cross_entropy(logits, batch.target_out[batch.target_mask], reduction="none")
 
     def save(self, path: str | os.PathLike) -> None:
         """Write weights, configuration and vocabularies as one safetensors file."""
@@ -109,9 +107,9 @@ class Translator(nn.Module):
         metadata, weights = read_tensors(path, FORMAT, "a model that attnmt saved")
         try:
             config = json.loads(metadata["config"])
-            vocabularies = {side: Vocabulary(**json.loads(metadata[side])) for side in SIDES}
+            corpus = vocabularies_of(metadata)
             with torch.device("meta"):  # no weights are drawn, only to be replaced
-                model = CONSTRUCTORS[config.pop("model")](SimpleNamespace(**vocabularies), **config)
+                model = CONSTRUCTORS[config.pop("model")](corpus, **config)
             model.load_state_dict(weights, assign=True)  # in the precision that they had
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             why = f"{type(error).__name__}: {error}"
@@ -121,6 +119,12 @@ class Translator(nn.Module):
 
 FORMAT = "attnmt-model-1"
 SIDES = ("source_vocabulary", "target_vocabulary")
+
+
+def vocabularies_of(metadata: dict[str, str]) -> Vocabularies:
+    """The two vocabularies that :meth:`Translator.save` wrote into a file's metadata."""
+    found = {side: Vocabulary(**json.loads(metadata[side])) for side in SIDES}
+    return SimpleNamespace(**found)
 
 
 @contextmanager
@@ -149,82 +153,77 @@ def seeded(seed: int) -> Iterator[None]:
 
 # -------------------------------------------------------------- the models, named as in the papers
 
-LAPTOP = 128  # the default of ``hidden``; other sizes are as ``hidden`` then
 Constructor = Callable[..., Translator]
-CONSTRUCTORS: dict[str, Constructor] = {}
+LAPTOP = 128  # the default of ``hidden``, and so of all sizes but ``layers``
 
 
-def constructor(
-    paper: dict[str, int], draw: Callable[[str, Tensor], None]
-) -> Callable[[Constructor], Constructor]:
-    """What all constructors do: fill in sizes, seed the weights, note the configuration.
+def chosen(sizes: str, **asked: tuple[int | None, int]) -> dict[str, int]:
+    """The sizes of a model: those that are given, and the paper's or a laptop's for the others.
 
     Args:
-        paper: the paper's sizes, for ``sizes="paper"``.
-        draw: draws one parameter, given its name, as the paper does; for ``init="paper"``.
+        sizes: ``"paper"``, or ``"laptop"``: one layer, and every other size as ``hidden``.
+        asked: of each size what was given, or None, and the paper's.
+
+    Raises:
+        ValueError: another word for ``sizes``, or a size that is no whole number from 1.
     """
-
-    def decorate(make: Constructor) -> Constructor:
-        @wraps(make)
-        def construct(*args: Any, **kwargs: Any) -> Translator:
-            bound = signature(make).bind(*args, **kwargs)
-            bound.apply_defaults()
-            config = dict(bound.arguments)
-            corpus = config.pop("corpus")
-            one_of(("laptop", "paper"), sizes=config["sizes"])
-            one_of(("torch", "paper"), init=config["init"])
-            config |= fill_in_sizes(config, paper)
-            if not 0 <= config.get("dropout", 0) < 1:
-                raise ValueError(f"dropout must be from 0 to below 1, not {config['dropout']}")
-            with seeded(config["seed"]), torch.no_grad():
-                model = make(corpus, **config)
-                if config["init"] == "paper":
-                    for name, weights in model.named_parameters():
-                        draw(name, weights)
-            del config["sizes"]  # all of them are known now
-            model.config = {"model": make.__name__, **config}
-            return model
-
-        CONSTRUCTORS[make.__name__] = construct
-        return construct
-
-    return decorate
+    one_of(("laptop", "paper"), sizes=sizes)
+    found = {}
+    for name, (given, paper) in asked.items():
+        laptop = 1 if name == "layers" else found.get("hidden", LAPTOP)
+        usual = paper if sizes == "paper" else laptop
+        size = usual if given is None else given
+        whole(1, **{name: size})
+        found[name] = int(size)  # numpy's become Python's
+    return found
 
 
-def fill_in_sizes(config: dict[str, Any], paper: dict[str, int]) -> dict[str, int]:
-    """The sizes of a model: those that were given, and the paper's or a laptop's for the others."""
-    given = {name: config[name] for name in paper if config[name] is not None}
-    whole(1, **given)
-    if config["sizes"] == "paper":
-        usual = paper
-    else:
-        hidden = given.get("hidden", LAPTOP)
-        usual = {name: 1 if name == "layers" else hidden for name in paper}
-    return {name: int(size) for name, size in (usual | given).items()}  # numpy's become Python's
+def check_options(init: str, dropout: float) -> None:
+    """Refuse an initialisation or a dropout that no constructor knows."""
+    one_of(("torch", "paper"), init=init)
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be from 0 to below 1, not {dropout}")
 
 
-def as_bahdanau(name: str, weights: Tensor) -> None:
-    """Draw a parameter as in Bahdanau et al. 2015, appendix B.1."""
-    *_, module, kind = name.split(".")
-    if "bias" in kind or module == "v_a":
-        nn.init.zeros_(weights)
-    elif "weight_hh" in kind or module in ("U_zr", "U"):  # recurrent: each gate for itself
-        for gate in weights.split(weights.size(1)):
-            nn.init.orthogonal_(gate)
-    else:
-        nn.init.normal_(weights, std=0.001 if module in ("W_a", "U_a") else 0.01)
+LAYERS = (nn.Linear, nn.Embedding, nn.GRU, nn.LSTM)
 
 
-def uniformly(bound: float) -> Callable[[str, Tensor], None]:
-    """Draw parameters uniformly from [-bound, bound]."""
+def layers_of(model: nn.Module) -> Iterator[tuple[str, str, Tensor]]:
+    """The weights and biases of a model's layers: the layer's name, the weights' name, a tensor.
 
-    def draw(name: str, weights: Tensor) -> None:
-        nn.init.uniform_(weights, -bound, bound)
+    The papers' initialisations speak of these. What a score holds besides, such as a learned scale,
+    keeps the value that its class gives it.
+    """
+    for path, layer in model.named_modules():
+        if isinstance(layer, LAYERS):
+            for name, weights in layer.named_parameters(recurse=False):
+                yield path.rpartition(".")[2], name, weights
 
-    return draw
+
+def init_as_bahdanau(model: nn.Module) -> None:
+    """Draw the weights as in Bahdanau et al. 2015, appendix B.1.
+
+    Recurrent matrices are orthogonal, each gate for itself; W_a and U_a are N(0, 0.001^2), v_a and
+    biases 0, and the rest N(0, 0.01^2).
+    """
+    with torch.no_grad():
+        for layer, name, weights in layers_of(model):
+            if "bias" in name or layer == "v_a":
+                nn.init.zeros_(weights)
+            elif "weight_hh" in name or layer in ("U_zr", "U"):
+                for gate in weights.split(weights.size(1)):
+                    nn.init.orthogonal_(gate)
+            else:
+                nn.init.normal_(weights, std=0.001 if layer in ("W_a", "U_a") else 0.01)
 
 
-@constructor({"hidden": 1000, "embedding": 620, "maxout": 500}, as_bahdanau)
+def init_uniformly(model: nn.Module, bound: float) -> None:
+    """Draw all weights and biases uniformly from [-bound, bound]."""
+    with torch.no_grad():
+        for _, _, weights in layers_of(model):
+            nn.init.uniform_(weights, -bound, bound)
+
+
 def rnnencdec(
     corpus: Vocabularies,
     hidden: int | None = None,
@@ -251,15 +250,29 @@ def rnnencdec(
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
         seed: of the initial weights.
     """
-    encoder = ForwardGRU(len(corpus.source_vocabulary), embedding, hidden, dropout=dropout)
-    target = len(corpus.target_vocabulary)
-    reading = {"attention": FixedContext(), "annotation": encoder.annotation_size}
-    writing = {"maxout": maxout, "output_state": output_state, "dropout": dropout}
-    decoder = BahdanauDecoder(target, embedding, hidden, **reading, **writing)
-    return Translator(encoder, decoder, corpus)
+    check_options(init, dropout)
+    size = chosen(sizes, hidden=(hidden, 1000), embedding=(embedding, 620), maxout=(maxout, 500))
+    hidden, embedding, maxout = size.values()
+    with seeded(seed):
+        encoder = ForwardGRU(len(corpus.source_vocabulary), embedding, hidden, dropout)
+        decoder = BahdanauDecoder(
+            len(corpus.target_vocabulary),
+            embedding,
+            hidden,
+            attention=FixedContext(),
+            annotation_size=encoder.annotation_size,
+            maxout_size=maxout,
+            output_state=output_state,
+            dropout=dropout,
+        )
+        model = Translator(encoder, decoder, corpus)
+        if init == "paper":
+            init_as_bahdanau(model)
+    model.config = {"model": "rnnencdec"} | size
+    model.config |= {"output_state": output_state, "dropout": dropout, "init": init, "seed": seed}
+    return model
 
 
-@constructor({"hidden": 1000, "embedding": 620, "alignment": 1000, "maxout": 500}, as_bahdanau)
 def rnnsearch(
     corpus: Vocabularies,
     hidden: int | None = None,
@@ -287,16 +300,36 @@ def rnnsearch(
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
         seed: of the initial weights.
     """
-    encoder = BidirectionalGRU(len(corpus.source_vocabulary), embedding, hidden, dropout=dropout)
-    target = len(corpus.target_vocabulary)
-    d = encoder.annotation_size
-    reading = {"attention": Attention(Additive(hidden, d, alignment), Global()), "annotation": d}
-    writing = {"maxout": maxout, "output_state": output_state, "dropout": dropout}
-    decoder = BahdanauDecoder(target, embedding, hidden, **reading, **writing)
-    return Translator(encoder, decoder, corpus)
+    check_options(init, dropout)
+    size = chosen(
+        sizes,
+        hidden=(hidden, 1000),
+        embedding=(embedding, 620),
+        alignment=(alignment, 1000),
+        maxout=(maxout, 500),
+    )
+    hidden, embedding, alignment, maxout = size.values()
+    with seeded(seed):
+        encoder = BidirectionalGRU(len(corpus.source_vocabulary), embedding, hidden, dropout)
+        score = Additive(hidden, encoder.annotation_size, alignment)
+        decoder = BahdanauDecoder(
+            len(corpus.target_vocabulary),
+            embedding,
+            hidden,
+            attention=Attention(score, Global()),
+            annotation_size=encoder.annotation_size,
+            maxout_size=maxout,
+            output_state=output_state,
+            dropout=dropout,
+        )
+        model = Translator(encoder, decoder, corpus)
+        if init == "paper":
+            init_as_bahdanau(model)
+    model.config = {"model": "rnnsearch"} | size
+    model.config |= {"output_state": output_state, "dropout": dropout, "init": init, "seed": seed}
+    return model
 
 
-@constructor({"hidden": 1000, "embedding": 1000, "layers": 4}, uniformly(0.08))
 def sutskever(
     corpus: Vocabularies,
     hidden: int | None = None,
@@ -321,15 +354,29 @@ def sutskever(
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"``: uniform in +-0.08.
         seed: of the initial weights.
     """
-    source = len(corpus.source_vocabulary)
-    target = len(corpus.target_vocabulary)
-    stack = {"layers": layers, "dropout": dropout}
-    encoder = StackedLSTM(source, embedding, hidden, reverse=reverse, **stack)
-    decoder = SutskeverDecoder(target, embedding, hidden, **stack)
-    return Translator(encoder, decoder, corpus)
+    check_options(init, dropout)
+    size = chosen(sizes, hidden=(hidden, 1000), embedding=(embedding, 1000), layers=(layers, 4))
+    hidden, embedding, layers = size.values()
+    with seeded(seed):
+        encoder = StackedLSTM(
+            len(corpus.source_vocabulary),
+            embedding,
+            hidden,
+            layers,
+            reverse=reverse,
+            dropout=dropout,
+        )
+        decoder = SutskeverDecoder(
+            len(corpus.target_vocabulary), embedding, hidden, layers, dropout
+        )
+        model = Translator(encoder, decoder, corpus)
+        if init == "paper":
+            init_uniformly(model, 0.08)
+    model.config = {"model": "sutskever"} | size
+    model.config |= {"reverse": reverse, "dropout": dropout, "init": init, "seed": seed}
+    return model
 
 
-@constructor({"hidden": 1000, "embedding": 1000, "layers": 4}, uniformly(0.1))
 def luong(
     corpus: Vocabularies,
     score: str = "dot",
@@ -351,9 +398,8 @@ def luong(
 
     Args:
         corpus: gives the vocabularies.
-        score: ``"dot"``, ``"scaled-dot"``, ``"general"``, ``"concat"``, ``"location"`` or
-            ``"additive"``.
-        window: ``"global"``, ``"local-m"`` or ``"local-p"``.
+        score: a name in :data:`.SCORES`, such as ``"dot"``, ``"general"`` or ``"concat"``.
+        window: a name in :data:`.WINDOWS`: ``"global"``, ``"local-m"`` or ``"local-p"``.
         D: positions on either side of a local window's p_t (paper: 10).
         feeding: input feeding (section 3.3).
         hidden: n, units of each layer (laptop: 128, paper: 1000).
@@ -373,13 +419,45 @@ def luong(
     """
     one_of(SCORES, score=score)
     one_of(WINDOWS, window=window)
-    source = len(corpus.source_vocabulary)
-    target = len(corpus.target_vocabulary)
-    stack = {"layers": layers, "dropout": dropout}
-    order = {"bidirectional": bidirectional, "reverse": reverse}
-    encoder = StackedLSTM(source, embedding, hidden, **order, **stack)
-    d = encoder.annotation_size
-    attention = Attention(SCORES[score](hidden, d, max_length), WINDOWS[window](hidden, D))
-    reading = {"attention": attention, "annotation": d, "feeding": feeding}
-    decoder = LuongDecoder(target, embedding, hidden, **reading, **stack)
-    return Translator(encoder, decoder, corpus)
+    check_options(init, dropout)
+    size = chosen(sizes, hidden=(hidden, 1000), embedding=(embedding, 1000), layers=(layers, 4))
+    hidden, embedding, layers = size.values()
+    with seeded(seed):
+        encoder = StackedLSTM(
+            len(corpus.source_vocabulary),
+            embedding,
+            hidden,
+            layers,
+            bidirectional=bidirectional,
+            reverse=reverse,
+            dropout=dropout,
+        )
+        attention = Attention(
+            SCORES[score].of(hidden, encoder.annotation_size, max_length),
+            WINDOWS[window](hidden, D),
+        )
+        decoder = LuongDecoder(
+            len(corpus.target_vocabulary),
+            embedding,
+            hidden,
+            attention=attention,
+            annotation_size=encoder.annotation_size,
+            layers=layers,
+            dropout=dropout,
+            feeding=feeding,
+        )
+        model = Translator(encoder, decoder, corpus)
+        if init == "paper":
+            init_uniformly(model, 0.1)
+    model.config = {"model": "luong", "score": score, "window": window, "D": D, "feeding": feeding}
+    model.config |= size | {"bidirectional": bidirectional, "reverse": reverse, "dropout": dropout}
+    model.config |= {"max_length": max_length, "init": init, "seed": seed}
+    return model
+
+
+CONSTRUCTORS: dict[str, Constructor] = {
+    "rnnencdec": rnnencdec,
+    "rnnsearch": rnnsearch,
+    "sutskever": sutskever,
+    "luong": luong,
+}

@@ -25,7 +25,7 @@ from attnmt.checkpoints import Checkpoint
 from attnmt.checks import whole
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation, greedy
-from attnmt.fast import without_denormals
+from attnmt.fast import sooner, without_denormals
 from attnmt.files import remove_leftovers
 from attnmt.metrics import MOST, bleu, perplexity, texts
 from attnmt.model import SIDES, Translator
@@ -478,7 +478,12 @@ def fit(
     model.to(chosen_device(device))
     optimiser = OPTIMISERS[recipe.optimiser](model.parameters(), lr=recipe.learning_rate)
     training = Training(model, corpus, recipe, seed, optimiser=optimiser, processes=processes)
-    with learning(model), random_numbers_of(seed, model.device), first_interrupt_noted() as asked:
+    with (
+        first_interrupt_noted() as asked,
+        random_numbers_of(seed, model.device),
+        learning(model),
+        sooner(model),
+    ):
         if path:
             training.keep_on_disk(path, asdict(objective) if is_dataclass(objective) else {})
         with progress_bar(training, shown=progress and processes.first) as bar:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import by_hand
 import pytest
@@ -32,16 +31,13 @@ from attnmt.encoder import Memory
 
 B, T, S, N = 2, 8, 6, 4  # T goes past the end of both sentences
 LENGTHS = [6, 2]
-CONTENT = [score for score in SCORES if score != "location"]
+CONTENT = [name for name, score in SCORES.items() if score.reads_contents]
 every_attention = pytest.mark.parametrize("kind", ATTENTIONS, ids=" ".join)
-every_local = pytest.mark.parametrize(
-    "kind", [kind for kind in ATTENTIONS if kind[1] != "global"], ids=" ".join
-)
 
 
 def size_for(score):
-    """d, the size of an annotation: not the query's, but for a dot product."""
-    return N if score in ("dot", "scaled-dot") else 5
+    """d, the size of an annotation: not the query's, unless the score needs equal sizes."""
+    return N if SCORES[score].equal_sizes else 5
 
 
 @pytest.fixture
@@ -79,20 +75,20 @@ def test_every_score_is_the_papers_by_hand(name, d, query):
 @pytest.mark.parametrize("D", [1, 2, 7])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_every_window_is_the_papers_by_hand(name, D, query):
-    """Who takes part, and with what gain: local-p's Gaussian has sigma = D/2; S is true."""
+    """Who takes part, and with what weight: local-p's Gaussian has sigma = D/2; S is true."""
     attention, memory = made(("dot", name), D)
-    keep, gain = attention.window(query, memory, time=0)
-    gain = keep.double() if gain is None else gain * keep
+    mask, weight = attention.window(query, memory, time=0)
+    weight = mask.double() if weight is None else weight * mask
     for b in range(B):
         for t in range(T):
             expected = by_hand.WINDOWS[name](attention.window, query[b, t].tolist(), LENGTHS[b], t)
-            found = gain.expand(B, T, S)[b, t].tolist()
+            found = weight.expand(B, T, S)[b, t].tolist()
             assert found == pytest.approx([expected.get(s, 0) for s in range(S)], abs=1e-12)
 
 
 @every_attention
 def test_every_attention_is_the_papers_by_hand(kind, query):
-    """a_t = softmax over the window, times the gain; c_t = the sum of a_t(s) hbar_s."""
+    """a_t = softmax over the window, times its weight; c_t = the sum of a_t(s) hbar_s."""
     attention, memory = made(kind)
     context, align = attention(query, memory, time=0)
     for b in range(B):
@@ -105,7 +101,7 @@ def test_every_attention_is_the_papers_by_hand(kind, query):
 
 
 def test_local_p_on_paper():
-    """S = 8, D = 2, v_p = 0, so p_t = 4: positions 2...6, each weighing 1/5 times its gain."""
+    """S = 8, D = 2, v_p = 0, so p_t = 4: positions 2...6, each 1/5 times the Gaussian."""
     window = Predictive(N, D=2).double()
     torch.nn.init.zeros_(window.v_p.weight)
     attention = Attention(Dot(N, N), window)
@@ -188,8 +184,8 @@ def test_one_step_equals_many(kind, query):
 def test_a_source_of_one_word_gets_all_the_weight(kind, query):
     attention, memory = made(kind, lengths=[1, 1], S=1)
     context, align = attention(query, memory, time=0)
-    gain = attention.window(query, memory, time=0)[1] if kind[1] == "local-p" else 1
-    torch.testing.assert_close(align, torch.ones_like(align) * gain)
+    weight = attention.window(query, memory, time=0)[1] if kind[1] == "local-p" else 1
+    torch.testing.assert_close(align, torch.ones_like(align) * weight)
     torch.testing.assert_close(context, memory.annotations * align)
 
 
@@ -212,51 +208,6 @@ def test_local_m_follows_the_diagonal_and_waits_at_the_end(query):
     assert ((align == 0) | (align == 1)).all()
 
 
-@pytest.mark.parametrize("S", [40, 700])
-@every_local
-def test_a_long_source_costs_less_and_changes_nothing(kind, S):
-    """Beyond some length only the window is touched; the same numbers and gradients come out."""
-    lengths = [S, S - 1, 3, 1]
-    attention, memory = made(kind, D=2, lengths=lengths, S=S)
-    torch.manual_seed(0)
-    query = torch.randn(4, 9, N, dtype=torch.double, requires_grad=True)
-    annotations = memory.annotations.requires_grad_()
-    attention.requires_grad_()
-    learned = [query, annotations, *attention.parameters()]
-    outputs = []
-    for time in (0, S - 4):
-        here = attention.prepare(Memory(annotations, memory.mask))
-        keep, gain = attention.window(query, here, time)
-        scores = attention.score(query, here.keys).masked_fill(~keep, -torch.inf)
-        align = scores.softmax(-1) * (1 if gain is None else gain)
-        for context, weights in ((align @ annotations, align), attention(query, here, time)):
-            summed = (context * torch.arange(context.size(-1))).sum() + weights.square().sum()
-            outputs.append(
-                (context, weights, torch.autograd.grad(summed, learned, retain_graph=True))
-            )
-    torch.testing.assert_close(outputs[1], outputs[0], rtol=0, atol=1e-9)
-    torch.testing.assert_close(outputs[3], outputs[2], rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("S", [40, 700])
-@pytest.mark.parametrize("narrow", [None, True, False])
-@pytest.mark.parametrize("make", [Monotonic, partial(Predictive, N)])
-def test_a_window_decides_or_is_told_whether_only_its_words_are_touched(
-    make, narrow, S, query, monkeypatch
-):
-    window = make(D=2, narrow=narrow)
-    attention = Attention(General(N, 5), window).double()
-    memory = attention.prepare(make_memory([S, S - 1], S, 5))
-    calls, within = [], Attention.attend_within
-    monkeypatch.setattr(
-        Attention, "attend_within", lambda *given: (calls.append(S), within(*given))[1]
-    )
-    attention(query, memory, time=0)
-    assert bool(calls) == (S > 500 if narrow is None else narrow)
-    Attention(attention.score, Global())(query, memory, time=0)
-    assert len(calls) <= 1  # the global window never is narrow
-
-
 def test_local_m_and_local_p_are_two_local_windows_neither_the_other():
     assert issubclass(Monotonic, Local) and issubclass(Predictive, Local)
     assert not issubclass(Predictive, Monotonic)
@@ -272,11 +223,11 @@ some_lengths = st.lists(st.integers(1, 9), min_size=1, max_size=4)
 def test_a_monotonic_window(lengths, D, time):
     """Never empty, at most 2D + 1 positions, none on padding, all within D of p_t."""
     memory = make_memory(lengths, S=10, d=N)
-    keep, gain = Monotonic(D)(torch.zeros(len(lengths), 3, N), memory, time)
-    assert gain is None
+    mask, weight = Monotonic(D)(torch.zeros(len(lengths), 3, N), memory, time)
+    assert weight is None
     for b, length in enumerate(lengths):
         for t in range(3):
-            inside = keep[b, t].nonzero().flatten().tolist()
+            inside = mask[b, t].nonzero().flatten().tolist()
             assert 1 <= len(inside) <= 2 * D + 1
             assert inside == list(range(inside[0], inside[-1] + 1)) and inside[-1] < length
             assert all(abs(s - min(time + t, length - 1)) <= D for s in inside)
@@ -284,18 +235,13 @@ def test_a_monotonic_window(lengths, D, time):
 
 @given(lengths=some_lengths, D=st.integers(1, 12), share=st.floats(0, 1), scale=st.floats(0, 3))
 def test_a_predictive_window(lengths, D, share, scale):
-    """As a monotonic one, wherever p_t falls, edges and whole numbers included; sum below one.
-
-    And the path for long sources agrees with the plain one.
-    """
+    """As a monotonic one, wherever p_t falls, edges and whole numbers included; sum below one."""
     memory = make_memory(lengths, S=10, d=N)
     attention = Attention(Dot(N, N), Predictive(N, D).double())
     p = torch.tensor(lengths)[:, None].double() * share  # (B, 1)
     attention.window.centre = lambda *_: p
     query = torch.full((len(lengths), 1, N), scale, dtype=torch.double)
     _, align = attention(query, attention.prepare(memory), time=0)
-    within = attention.attend_within(query, attention.prepare(memory), time=0)[1]
-    torch.testing.assert_close(within, align, rtol=0, atol=1e-12)
     for b, length in enumerate(lengths):
         inside = align[b, 0].nonzero().flatten().tolist()
         assert 1 <= len(inside) <= 2 * D + 1 and inside[-1] < length
@@ -356,7 +302,7 @@ def test_gradients_are_those_of_the_formula(kind, D, query):
 
 @pytest.mark.parametrize("score", CONTENT)
 def test_p_t_learns_through_the_gaussian_alone(score, query, monkeypatch):
-    """A window's edge tells p_t nothing: without the gain there is no gradient to W_p and v_p."""
+    """A window's edge tells p_t nothing: without the Gaussian W_p and v_p have no gradient."""
     attention, memory = made((score, "local-p"))
     window = attention.window.requires_grad_()
 
@@ -366,8 +312,8 @@ def test_p_t_learns_through_the_gaussian_alone(score, query, monkeypatch):
         return [g is not None and bool((g != 0).any()) for g in grads]
 
     assert learned() == [True, True]
-    gain = Predictive.gain
-    monkeypatch.setattr(Predictive, "gain", lambda self, s, p: gain(self, s, p).detach())
+    weight = Predictive.weight
+    monkeypatch.setattr(Predictive, "weight", lambda self, s, p_t: weight(self, s, p_t).detach())
     assert learned() == [False, False]
 
 
@@ -383,7 +329,7 @@ def test_what_makes_no_sense_is_refused():
     for window in (Monotonic(2), Predictive(N, 2)):
         with pytest.raises(ValueError, match=r"location score .* takes the global window"):
             Attention(Location(N, 9), window)
-    for D in (-1, 2.5, True):  # a fraction would break the narrow path, for long sentences alone
+    for D in (-1, 2.5, True):  # a window has whole words
         with pytest.raises(ValueError, match=f"D must be a whole number of at least 0, not {D}"):
             Monotonic(D)
     for D in (0, -1, 2.5, True):

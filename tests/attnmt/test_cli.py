@@ -22,10 +22,13 @@ from conftest import made_up_corpus
 from attnmt import Recipe, Translator, beam_search, cli, fit, greedy
 from attnmt.book.live import shown as shown_pages
 from attnmt.book.live import view
-from attnmt.evidence import runs
+from attnmt.evidence import record as recording
+from attnmt.evidence import store
 from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.modern import Modern, precision_on
+from attnmt.evidence.plan import planned
 from attnmt.evidence.protocols import protocols
+from attnmt.evidence.store import Sentences, load_run
 from attnmt.model import rnnsearch, sutskever
 from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT
 
@@ -617,16 +620,16 @@ def test_corpus_shows_counts_and_pairs(run):
 
 
 def test_record_makes_runs_and_stores_them(run, tmp_path, monkeypatch):
-    name, other = runs.names()[:2]
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    name, other = list(planned())[:2]
+    recorded = load_run("rnnsearch-grammar-0")
     asked = []
 
     def made(name, work):
         asked.append(name)
-        return replace(recorded, name=name), runs.Sentences({})
+        return replace(recorded, name=name), Sentences({})
 
-    monkeypatch.setattr(runs, "make", made)
-    monkeypatch.setattr(runs, "save_run", lambda run, _: tmp_path / f"{run.name}.json")
+    monkeypatch.setattr(recording, "make_run", made)
+    monkeypatch.setattr(cli, "save_run", lambda run, _: tmp_path / f"{run.name}.json")
     code, said, _ = run("record", name, other)
     assert code == 0
     assert asked == [name, other]
@@ -638,13 +641,14 @@ def test_record_makes_runs_and_stores_them(run, tmp_path, monkeypatch):
 
 
 def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
-    first, second, *others = runs.names("A")
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    first, second, *others = planned("A")
+    recorded = load_run("rnnsearch-grammar-0")
     for name in others:
         (tmp_path / f"{name}.json").touch()
-    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
-    monkeypatch.setattr(runs, "make", made)
-    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    made = lambda name, work: (replace(recorded, name=name), Sentences({}))  # noqa: E731
+    monkeypatch.setattr(recording, "make_run", made)
+    monkeypatch.setattr(store, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(cli, "results_folder", lambda: tmp_path)
     code, said, _ = run("record", "A")
     assert code == 0
     assert [first in line for line in said.splitlines()] == [True, False]
@@ -657,8 +661,8 @@ def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
 
 def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_path, monkeypatch):
     """As in a fresh clone: all runs are recorded, and there is no model."""
-    names = runs.names("A")
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    names = list(planned("A"))
+    recorded = load_run("rnnsearch-grammar-0")
     results, work = tmp_path / "results", tmp_path / "work"
     results.mkdir()
     work.mkdir()
@@ -666,9 +670,10 @@ def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_p
         (results / f"{name}.json").touch()
     for name in names[2:]:
         (work / f"{name}.safetensors").touch()
-    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
-    monkeypatch.setattr(runs, "make", made)
-    monkeypatch.setattr(runs, "results_folder", lambda: results)
+    made = lambda name, work: (replace(recorded, name=name), Sentences({}))  # noqa: E731
+    monkeypatch.setattr(recording, "make_run", made)
+    monkeypatch.setattr(store, "results_folder", lambda: results)
+    monkeypatch.setattr(cli, "results_folder", lambda: results)
     said = run("record", "A", "--work", str(work))[1].splitlines()
     assert [[name in line for name in names[:2]] for line in said] == [[True, False], [False, True]]
     for name in names[:2]:
@@ -681,18 +686,19 @@ def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_p
 
 
 def test_record_measures_recorded_runs_of_a_tier_anew(run, tmp_path, monkeypatch):
-    first, second, *_ = runs.names("A")
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    first, second, *_ = planned("A")
+    recorded = load_run("rnnsearch-grammar-0")
     for name in (first, second):
         (tmp_path / f"{name}.json").touch()
     asked = []
 
     def measured(name, work):
         asked.append((name, str(work)))
-        return replace(recorded, name=name), runs.Sentences({})
+        return replace(recorded, name=name), Sentences({})
 
-    monkeypatch.setattr(runs, "measure_again", measured)
-    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(recording, "measure_again", measured)
+    monkeypatch.setattr(store, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(cli, "results_folder", lambda: tmp_path)
     assert run("record", "A", "--only_measure", "--work", "models")[0] == 0
     assert asked == [(first, "models"), (second, "models")]
     code, _, shown = run("record", "A", "--only_measure")

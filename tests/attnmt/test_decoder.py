@@ -6,7 +6,7 @@ import torch
 from conftest import ATTENTIONS, make_attention, make_memory
 from torch.func import functional_call
 
-from attnmt.attention import FixedContext
+from attnmt.attention import SCORES, FixedContext
 from attnmt.decoder import (
     BahdanauDecoder,
     BahdanauState,
@@ -18,13 +18,13 @@ from attnmt.decoder import (
 from attnmt.encoder import Memory
 
 B, S, T, N, M, L, V = 2, 4, 6, 3, 2, 2, 9  # T goes past the end of both sentences
-A = 5  # numbers in an annotation, but as many as in a state for a dot product
+A = 5  # numbers in an annotation; as many as in a state where a score needs equal sizes
 LENGTHS = [4, 2]
 TARGET_IN = torch.tensor([[2, 5, 7, 5, 6, 4], [2, 8, 4, 7, 4, 5]])
 
 
 def size_for(kind):
-    return N if kind and kind[0] in ("dot", "scaled-dot") else A
+    return N if kind and SCORES[kind[0]].equal_sizes else A
 
 
 def bahdanau(kind=("additive", "global"), output_state="previous"):
@@ -309,7 +309,7 @@ def test_dropout_sits_before_the_lstm_between_its_layers_and_before_the_output(f
     features, align = inputs(one, memory, final)
     torch.testing.assert_close((features, align), inputs(other, memory, final))  # no word read
     assert not torch.allclose(features[:, 0], features[:, 1])  # but the states go on
-    torch.testing.assert_close(inputs.readout(features), inputs.W_s.bias.expand(B, T, V))
+    torch.testing.assert_close(inputs.readout(features), inputs.W_out.bias.expand(B, T, V))
 
     between = silenced(luong(), between_layers=1.0)
     read = [between.rnn(between.embedding(y), final) for y in (one, other)]
@@ -327,7 +327,7 @@ def test_dropout_is_for_training_alone_and_0_is_none(feeding, memory):
     assert not torch.allclose(one, other) and not torch.allclose(one, plain[0])
     decoder.eval()
     torch.testing.assert_close(decoder(TARGET_IN, memory, final), plain, rtol=0, atol=0)
-    torch.testing.assert_close(decoder.readout(plain[0]), decoder.W_s(plain[0]), rtol=0, atol=0)
+    torch.testing.assert_close(decoder.readout(plain[0]), decoder.W_out(plain[0]), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("kind", [("additive", "global"), None], ids=["rnnsearch", "rnnencdec"])

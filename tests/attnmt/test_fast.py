@@ -1,4 +1,7 @@
-"""fast.py: the same numbers as PyTorch's own, and the same gradients."""
+"""fast.py: the same numbers as PyTorch's own, and the same gradients.
+
+That whole models are the same by it is in test_family.py.
+"""
 
 from types import SimpleNamespace
 
@@ -6,8 +9,13 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy, linear
 
-from attnmt import fast
-from attnmt.fast import Linear, cross_entropy_, product
+from attnmt import Ensemble, Recipe, Translator, beam_search, fast, fit, greedy, luong, perplexity
+from attnmt.attention_only import attention_only
+from attnmt.batches import make_batch, pad
+from attnmt.decoder import Decoder, LuongDecoder
+from attnmt.decoding import force_align
+from attnmt.encoder import StackedLSTM
+from attnmt.fast import HeldEncoder, InPlaceTranslator, Linear, cross_entropy_, product, sooner
 
 pytestmark = pytest.mark.kernels
 
@@ -129,3 +137,103 @@ def test_in_mixed_precision_the_product_is_short_and_the_loss_is_computed_in_ful
 def test_where_no_numbers_are_computed_it_is_pytorchs_own():
     with torch.device("meta"):
         assert Linear(600, 600)(torch.empty(10, 600)).shape == (10, 600)
+
+
+# ------------------------------------------------------------------------------------ LSTMs
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_holding_the_cell_on_padding_is_packing(bidirectional, reverse):
+    """States, final states and all gradients are the same, whichever way padding is kept out."""
+    torch.manual_seed(0)
+    encoder = StackedLSTM(12, 5, 4, bidirectional=bidirectional, reverse=reverse).double()
+    source, seen = pad([[5, 6, 7, 8], [9], [4, 4, 10]], extra=2), []
+    for kind in (StackedLSTM, HeldEncoder):
+        encoder.__class__ = kind
+        encoder.zero_grad()
+        memory, (h, cell) = encoder(source)
+        (memory.annotations.square().sum() + (h * cell).sum()).backward()
+        grads = [weights.grad for weights in encoder.parameters()]
+        seen.append([memory.annotations, h, cell, *grads])
+    torch.testing.assert_close(*seen, rtol=0, atol=1e-12)
+
+
+def test_the_encoder_is_held_and_the_loop_with_feeding_is_taken_apart(corpus, monkeypatch):
+    """What is proved equal elsewhere is indeed another way: neither packs nor takes a step."""
+    model = luong(corpus, feeding=True, hidden=4)
+    batch = make_batch(corpus.test[:3], model.source_vocabulary, model.target_vocabulary)
+
+    def refuse(*_, **__):
+        raise AssertionError("the plain way")
+
+    monkeypatch.setattr("attnmt.encoder.pack_padded_sequence", refuse)
+    with pytest.raises(AssertionError, match="the plain way"):
+        model(batch)
+    monkeypatch.setattr(LuongDecoder, "step", refuse)
+    with sooner(model):
+        model(batch)
+
+
+# ------------------------------------------------------------------------------------ the switch
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model, corpus: fit(model, corpus, Recipe(epochs=1), progress=False),
+        lambda model, corpus: greedy(model, [corpus.test[0].source]),
+        lambda model, corpus: beam_search(model, [corpus.test[0].source]),
+        lambda model, corpus: force_align(model, corpus.test[:2]),
+        lambda model, corpus: perplexity(model, corpus.test[:2]),
+    ],
+    ids=["fit", "greedy", "beam_search", "force_align", "perplexity"],
+)
+def test_training_search_and_measurement_switch_it_on_and_off_again(use, corpus, monkeypatch):
+    model = luong(corpus, hidden=4)
+    seen = []
+    read = HeldEncoder.read
+    monkeypatch.setattr(HeldEncoder, "read", lambda *given: (seen.append(1), read(*given))[1])
+    use(model, corpus)
+    assert seen
+    assert type(model.encoder) is StackedLSTM
+
+
+def test_it_is_switched_off_after_an_error_and_by_the_outermost_alone(corpus):
+    model = luong(corpus, hidden=4)
+    with sooner(model):
+        with sooner(model):
+            pass
+        assert type(model.encoder) is HeldEncoder
+    assert type(model.encoder) is StackedLSTM
+    with pytest.raises(TypeError), sooner(model):
+        model.encoder.read(None)
+    assert type(model.encoder) is StackedLSTM
+
+
+def test_a_subclass_that_a_reader_wrote_stays_as_it_is(corpus):
+    """Its ``step`` may say something else, so no trick may go round it."""
+
+    class Mine(LuongDecoder):
+        def step(self, Ey, state, memory):
+            features, align, state = super().step(Ey, state, memory)
+            return features + 1, align, state
+
+    model = luong(corpus, feeding=True, hidden=4)
+    model.decoder.__class__ = Mine
+    batch = make_batch(corpus.test[:3], model.source_vocabulary, model.target_vocabulary)
+    expected = Decoder.forward(model.decoder, batch.target_in, *model.encoder(batch.source))
+    with sooner(model):
+        assert type(model.decoder) is Mine
+        found = model(batch)
+    torch.testing.assert_close(found, expected)
+
+
+def test_the_members_of_an_ensemble_have_it_and_look_ups_alone_do_not(corpus):
+    """A model without recurrence is trained as plain PyTorch, but for its losses."""
+    models = luong(corpus, hidden=4), attention_only(corpus, hidden=4, heads=1)
+    with sooner(Ensemble(models)):
+        assert {type(model) for model in models} == {InPlaceTranslator}
+        assert type(models[0].decoder.W_out) is Linear
+        assert type(models[1].decoder.W_o) is torch.nn.Linear
+    assert {type(model) for model in models} == {Translator}

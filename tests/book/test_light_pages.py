@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from conftest import SITE, go
 from test_site import DESK, PAGES
 
-from attnmt.evidence.runs import results_folder
+from attnmt.evidence.folders import results_folder
 from press.contents import ROOT
 
 pytestmark = pytest.mark.browser

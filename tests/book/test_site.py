@@ -285,8 +285,10 @@ def expected_weights(scores: list[float], D: int, p: float) -> list[float]:
     """What the package makes of these scores."""
     S = len(scores)
     memory = Memory(torch.zeros(1, S, 1), torch.ones(1, S, dtype=torch.bool))
-    keep, gain = Predictive(1, D).look(torch.arange(S), torch.tensor([[[p]]]), memory)
-    return weigh(torch.tensor([[scores]]), keep, gain).flatten().tolist()
+    window = Predictive(1, D)
+    window.centre = lambda *_: torch.tensor([[p]])
+    mask, weight = window(torch.zeros(1, 1, 1), memory, time=0)
+    return weigh(torch.tensor([[scores]]), mask, weight).flatten().tolist()
 
 
 # In words and from 0 to 1: where the shaded window begins and ends, and points of the curve.

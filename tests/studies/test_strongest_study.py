@@ -12,7 +12,8 @@ from attnmt.attention_only import attention_only
 from attnmt.batches import make_batch
 from attnmt.evidence.comparison import BLEU_SCORE
 from attnmt.evidence.modern import Modern
-from attnmt.evidence.runs import book, load_run, load_statistics, planned
+from attnmt.evidence.plan import planned, read_plan
+from attnmt.evidence.store import load_run, load_statistics
 from attnmt.metrics import texts
 from studies import strongest
 from studies.strongest import (
@@ -63,7 +64,7 @@ def test_the_penalty_is_the_best_of_the_means_on_validation(monkeypatch):
 
 def test_each_trial_changes_a_system_of_the_plan_in_one_thing():
     for of, trials in TRIALS.items():
-        assert of in book()["systems"]
+        assert of in read_plan()["systems"]
         for name, changes in trials.items():
             sizes = [len(of) if isinstance(of, dict) else 1 for of in changes.values()]
             assert sum(sizes) == 1, name
@@ -132,7 +133,7 @@ def test_tied_a_model_reads_and_writes_with_the_same_weights(corpus, make, other
     model = make(corpus, hidden=12, **other)
     torch.manual_seed(0)
     strongest.tie(model)
-    readout = model.decoder.W_s if make is luong else model.decoder.W_o
+    readout = model.decoder.W_out if make is luong else model.decoder.W_o
     last = readout[-1] if other else readout
     assert last.weight is model.decoder.embedding.weight
     features = torch.randn(2, 3, 12)
@@ -173,7 +174,7 @@ def test_the_penalties_are_those_that_validation_chose():
 
 
 def test_samples_are_our_own_captions_cut_into_pieces():
-    assert [one["text"] for one in STUDY["samples"]] == book()["corpora"]["pieces"]["samples"]
+    assert [one["text"] for one in STUDY["samples"]] == read_plan()["corpora"]["pieces"]["samples"]
     for one in STUDY["samples"]:
         written = "".join(one["pieces"]).replace("▁", " ")
         assert written.replace(" ", "").casefold() == one["text"].replace(" ", "").casefold()

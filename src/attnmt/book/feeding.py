@@ -25,9 +25,9 @@ def make_decoder(feeding: bool) -> tuple[StackedLSTM, LuongDecoder]:
     12 words, embeddings of 4 numbers, 6 units, the dot score.
     """
     torch.manual_seed(1)
-    encoder = StackedLSTM(words=12, embedding=4, hidden=6)
+    encoder = StackedLSTM(vocab_size=12, embedding_size=4, hidden_size=6)
     attention = Attention(Dot(6, 6), Global())
-    decoder = LuongDecoder(12, 4, 6, attention=attention, annotation=6, feeding=feeding)
+    decoder = LuongDecoder(12, 4, 6, attention=attention, annotation_size=6, feeding=feeding)
     return encoder, decoder
 
 
@@ -80,7 +80,7 @@ def unroll(
         All a_t (B, 1, S) and all h~_t (B, n), as parts of one graph.
     """
     memory, state = decoder.start(memory, final)
-    recurrent = (state.h, state.c)
+    recurrent = (state.h, state.cell)
     fed = state.h_tilde
     aligns = []
     vectors = []

@@ -6,31 +6,28 @@ describes his own runs.
 
 import json
 import os
-from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from attnmt.attention import Concat
+from attnmt.attention import Concat, Score
 from attnmt.attention_only import attention_only
-from attnmt.fast import Linear
 from attnmt.files import read_tensors
 from attnmt.model import (
     CONSTRUCTORS,
     FORMAT,
-    SIDES,
     Constructor,
     Translator,
     Vocabularies,
     luong,
+    vocabularies_of,
 )
-from attnmt.vocab import Vocabulary
 
 # --------------------------------------------------------------------------- concat, footnote 15
 
 
-class FixedConcat(nn.Module):
+class FixedConcat(Score):
     """``v_a^T tanh(W_a h_t + hbar_s)``: concat whose right half of ``W_a`` is the identity.
 
     Luong et al. 2015, footnote 15: in their runs the part of ``W_a`` that meets hbar_s was fixed
@@ -42,8 +39,8 @@ class FixedConcat(nn.Module):
 
     def __init__(self, concat: Concat):
         super().__init__()
-        left = concat.W_a.weight[:, : concat.n]  # (n, n)
-        self.W_a = Linear(*left.T.shape, bias=False)
+        left = concat.W_a.weight[:, : concat.query_size]  # (n, n)
+        self.W_a = nn.Linear(*left.T.shape, bias=False)
         with torch.no_grad():
             self.W_a.weight.copy_(left)
         self.v_a = concat.v_a
@@ -97,9 +94,8 @@ def load(path: str | os.PathLike) -> Translator:
     name = config.pop("model")
     if name in CONSTRUCTORS:
         return Translator.load(path)
-    vocabularies = {side: Vocabulary(**json.loads(metadata[side])) for side in SIDES}
     try:
-        model = MODELS[name](SimpleNamespace(**vocabularies), **config)
+        model = MODELS[name](vocabularies_of(metadata), **config)
         model.load_state_dict(weights)
     except (KeyError, TypeError, RuntimeError) as error:
         why = f"{type(error).__name__}: {error}"

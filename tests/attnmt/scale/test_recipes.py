@@ -16,7 +16,7 @@ NAMES = sorted(path.stem for path in RECIPES.glob("*.yaml"))
 TRAINED = {"bahdanau-wmt14-enfr": BAHDANAU, "luong-wmt14-ende": LUONG_DROPOUT}
 SIZES = {  # of the papers: weights of the output layer, vocabulary in it
     "bahdanau-wmt14-enfr": ("decoder.W_o.weight", (30_004, 500)),
-    "luong-wmt14-ende": ("decoder.W_s.weight", (50_004, 1_000)),
+    "luong-wmt14-ende": ("decoder.W_out.weight", (50_004, 1_000)),
 }
 
 
