@@ -2,12 +2,15 @@
 
 A still is the component itself, as Chromium shows it after its first translation, without its
 buttons: HTML, so that it follows the page's width and its light or dark theme, and can be read
-aloud and printed. Drawn again wherever the models' weights or the component changed.
+aloud and printed. Drawn again wherever the models' weights or the component changed, for the blocks
+of the pages that `make html` built.
 """
 
 from __future__ import annotations
 
 import functools
+import json
+import re
 import sys
 import tempfile
 import threading
@@ -17,6 +20,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from attnmt.files import write_aside
+from press.contents import ROOT
 from press.editions.pdf import chromium
 from press.extensions import live
 
@@ -37,6 +41,22 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
+def blocks(site: Path) -> list[live.Block]:
+    """The live blocks of built pages, each once."""
+    found = []
+    for path in sorted((site / "book").glob("*.html")):
+        for told in re.findall(r'class="live-options">(.*?)</script>', path.read_text("utf8")):
+            options = json.loads(told)
+            frames = {"frames": ""} if options["mode"] == "step" else {}
+            found.append(live.block(" ".join(options["models"]), options_of(options) | frames))
+    return list(dict.fromkeys(found))
+
+
+def options_of(told: dict) -> dict[str, str]:
+    """What a block's author wrote, of what its component is told."""
+    return {name: told[name] for name in ("sentence", "english") if name in told}
+
+
 def draw(page: Page, shown: live.Block) -> str:
     """The still of one block."""
     html = page.evaluate(DRAW, {"options": shown.options | {"frame": 0}, "unused": UNUSED})
@@ -44,7 +64,10 @@ def draw(page: Page, shown: live.Block) -> str:
 
 
 def main() -> int:
-    wanted = live.book_blocks()
+    wanted = blocks(ROOT / "_build" / "html")
+    if not wanted:
+        print("No built page has a live block: run `make html` first")
+        return 1
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         site = Path(folder)
         live.copy_files(site, {name for shown in wanted for name in shown.models})
