@@ -24,7 +24,7 @@ from attnmt.evidence.claims import KINDS, judge, summary, verdict_table
 from attnmt.evidence.plan import TITLES
 from attnmt.evidence.store import Run, load_run, of_length
 from press.contents import chapter_numbers, chapters
-from press.numbers import bare
+from press.run.numbers import bare
 
 # ------------------------------------------------------------------------------ exercises
 
