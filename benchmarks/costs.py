@@ -11,19 +11,19 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 
 import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from attnmt import Pair, Recipe, Translator, beam_search, luong
-from attnmt.batches import Batch, make_batch, pad
+from attnmt import Pair, Translator, beam_search, luong
+from attnmt.batches import Batch, batches, make_batch, pad
 from attnmt.encoder import StackedLSTM
 from attnmt.fast import HeldEncoder, by_onednn, sooner
-from attnmt.training import OPTIMISERS, Training
+from attnmt.recipes import OPTIMISERS
 from attnmt.vocab import Vocabulary
+from benchmarks.systems import learn
 from studies.study import save_store, store_of, versions
 
 STORE = store_of(__file__)
@@ -39,7 +39,7 @@ SENTENCES = 32  # in a batch, where it is not what varies
 LENGTH = 15  # words of a sentence, where it is not what varies
 
 
-def corpus_of(words: int) -> SimpleNamespace:
+def vocabularies_of(words: int) -> SimpleNamespace:
     """Two vocabularies of so many words, the special symbols included."""
     names = [f"w{number}" for number in range(words - 4)]
     return SimpleNamespace(
@@ -95,21 +95,19 @@ def step_of(
     **model: object,
 ) -> dict[str, float]:
     """What one training step costs: milliseconds, and MiB kept."""
-    corpus = corpus_of(words)
+    corpus = vocabularies_of(words)
     made = luong(corpus, score="general", hidden=128, **model).train()
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
     batch = make_batch(pairs_of(corpus, sentences, source=source, target=target), *vocabularies)
     adam = OPTIMISERS["adam"](made.parameters(), lr=1e-3)
-    training = SimpleNamespace(model=made, recipe=Recipe(), optimiser=adam)
-    training.gradient = partial(Training.gradient, training)
     with sooner(made):
-        spent = median(lambda: Training.step(training, batch), clock)
+        spent = median(lambda: learn(made, adam, batch), clock)
         return {"milliseconds": spent, "mib": kept(made, batch)}
 
 
 def search_of(beam: int) -> dict[str, float]:
     """What a search costs that ends at its greatest length, for each sentence."""
-    corpus = corpus_of(WORDS)
+    corpus = vocabularies_of(WORDS)
     model = luong(corpus, score="general", hidden=128)
     sentences = [pair.source for pair in pairs_of(corpus, SENTENCES, source=LENGTH, target=LENGTH)]
     spent = median(lambda: beam_search(model, sentences, beam), time.process_time, times=3)
@@ -118,14 +116,17 @@ def search_of(beam: int) -> dict[str, float]:
 
 def epoch_of(pairs: int) -> dict[str, float]:
     """What a step costs when so many pairs are trained on: the batches are made, too."""
-    corpus = corpus_of(WORDS)
+    corpus = vocabularies_of(WORDS)
     corpus.train = pairs_of(corpus, pairs, source=LENGTH, target=LENGTH)
     corpus.fingerprint = str(pairs)
     model = luong(corpus, score="general", hidden=128).train()
-    steps = Training(model, corpus, Recipe(batch_size=SENTENCES), seed=0, path=None).steps()
+    adam = OPTIMISERS["adam"](model.parameters(), lr=1e-3)
+    vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
+    made = batches(corpus.train, *vocabularies, SENTENCES)
     with sooner(model):
-        next(steps)  # all pairs are put into order before the first
-        return {"milliseconds": median(lambda: next(steps), time.process_time, times=15)}
+        next(made)  # all pairs are put into order before the first
+        spent = median(lambda: learn(model, adam, next(made)), time.process_time, times=15)
+        return {"milliseconds": spent}
 
 
 def threads_of(threads: int) -> dict[str, float]:

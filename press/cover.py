@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from attnmt.book.figures import plots
-from attnmt.evidence.runs import Sample, undertrained
+from attnmt.evidence.store import Sample, load_run
 from press.contents import ROOT
 
 COVER = ROOT / "book" / "figures" / "cover.svg"
@@ -23,7 +23,7 @@ SAMPLE = 1
 
 def sample() -> Sample:
     """The sentence, its translation and its alignment."""
-    return undertrained(RUN).samples[SAMPLE]
+    return load_run(RUN).samples[SAMPLE]
 
 
 def description(shown: Sample) -> str:

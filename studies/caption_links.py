@@ -13,9 +13,11 @@ from collections.abc import Sequence, Set
 
 from attnmt import force_align, multi30k
 from attnmt.corpus import Link, Pair
+from attnmt.evidence.folders import results_folder
 from attnmt.evidence.gold import gold_pairs
-from attnmt.evidence.runs import load_run, names, planned, results_folder
-from studies.study import head_of, open_store, recorded, save_store, store_of
+from attnmt.evidence.plan import planned
+from attnmt.evidence.store import load_run
+from studies.study import head_of, open_store, save_store, store_of, trained_model
 
 STORE = store_of(__file__)
 TRAIN = 29_000
@@ -57,12 +59,12 @@ def main() -> None:
     store = open_store(STORE, head_of(__file__) | {"corpus": corpus.fingerprint}, "runs")
     runs = store.setdefault("runs", {})
     plan = planned()
-    for name in names():
+    for name in planned():
         there = (results_folder() / f"{name}.json").exists()
         if plan[name][1] != "multi30k" or not there or name in runs:
             continue
         if load_run(name).aer is None:  # it does not attend
             continue
-        runs[name] = count(force_align(recorded(name), pairs), pairs)
+        runs[name] = count(force_align(trained_model(name), pairs), pairs)
         save_store(STORE, store)
         print(name, runs[name], flush=True)

@@ -17,7 +17,9 @@ from itertools import pairwise
 from attnmt.book.coverage import content_words, coverage, grams_again
 from attnmt.corpus import Corpus
 from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.runs import book, load_translations, planned, results_folder
+from attnmt.evidence.folders import results_folder
+from attnmt.evidence.plan import planned, read_plan
+from attnmt.evidence.store import load_translations
 from attnmt.vocab import SPECIALS, UNK, tokenise
 from studies.study import head_of, save_store, store_of
 
@@ -77,7 +79,7 @@ def readable(corpus: Corpus) -> list[str]:
 
 def main() -> None:
     """Fill the store."""
-    corpus = CORPORA["grammar"](train=book()["corpora"]["grammar"]["train"])
+    corpus = CORPORA["grammar"](train=read_plan()["corpora"]["grammar"]["train"])
     content = content_words(corpus.test + corpus.long, corpus.target_vocabulary)
     join = corpus.target_vocabulary.detokenise
     own = count(corpus, [join(pair.target) for pair in corpus.test + corpus.long], content)

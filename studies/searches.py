@@ -19,11 +19,11 @@ from attnmt import Ensemble, beam_search, greedy, replace_unknown
 from attnmt.book.demonstration import MOST
 from attnmt.corpus import Pair
 from attnmt.decoding import Searchable, Translation
-from attnmt.evidence.claims import recorded as recorded_runs
 from attnmt.evidence.comparison import BLEU_SCORE, LENGTH, by_sentences
-from attnmt.evidence.runs import corpus_of, load_statistics
+from attnmt.evidence.plan import load_corpus
+from attnmt.evidence.store import load_statistics, recorded
 from attnmt.metrics import bleu_statistics, texts
-from studies.study import head_of, open_store, recorded, save_store, store_of
+from studies.study import head_of, open_store, save_store, store_of, trained_model
 
 STORE = store_of(__file__)
 CORPUS = "grammar"
@@ -131,8 +131,8 @@ def of_run(name: str) -> dict[str, Any]:
     Raises:
         SystemExit: the model is not the one that was recorded.
     """
-    model = recorded(name)
-    corpus = corpus_of(CORPUS)
+    model = trained_model(name)
+    corpus = load_corpus(CORPUS)
     found = {part: searched(model, getattr(corpus, part)[:MOST]) for part in PARTS}
     found["names"] = names_copied(model, corpus.names)
     ours = found["test"]["scores"]["greedy"]["bleu"]
@@ -149,8 +149,8 @@ def recorded_bleu(name: str, part: str) -> float:
 
 def together(names: Sequence[str]) -> dict[str, Any]:
     """The ensemble of some runs, on the test pairs: greedy, and with a beam of 5."""
-    pairs = corpus_of(CORPUS).test[:MOST]
-    judge = Judge(Ensemble([recorded(name) for name in names]), pairs)
+    pairs = load_corpus(CORPUS).test[:MOST]
+    judge = Judge(Ensemble([trained_model(name) for name in names]), pairs)
     fives = beam_search(judge.model, judge.sentences, beam=5)
     return {
         "members": list(names),
@@ -161,13 +161,12 @@ def together(names: Sequence[str]) -> dict[str, Any]:
 
 def main() -> None:
     """Fill the store, one run after the other, then the ensembles."""
-    fingerprint = corpus_of(CORPUS).fingerprint
+    fingerprint = load_corpus(CORPUS).fingerprint
     store = open_store(STORE, head_of(__file__) | {"corpus": fingerprint}, "runs", "ensembles")
     runs = store.setdefault("runs", {})
     ensembles = store.setdefault("ensembles", {})
     members = {
-        system: [run.name for run in recorded_runs(f"{system}-{CORPUS}", SEEDS)]
-        for system in SYSTEMS
+        system: [run.name for run in recorded(f"{system}-{CORPUS}", SEEDS)] for system in SYSTEMS
     }
     steps = [(runs, name, partial(of_run, name)) for some in members.values() for name in some]
     for system, some in members.items():

@@ -17,7 +17,7 @@ import torch
 
 from attnmt import Translator
 from attnmt.evidence.models import load
-from attnmt.evidence.runs import make
+from attnmt.evidence.record import make_run
 from attnmt.files import write_aside
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,9 +82,9 @@ def save_store(path: Path, store: dict) -> None:
     write_aside(path, json.dumps(store, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
-def recorded(name: str) -> Translator:
+def trained_model(name: str) -> Translator:
     """The model of a recorded run, trained again where it was not kept."""
     path = MODELS / f"{name}.safetensors"
     if not path.exists():
-        make(name, MODELS, progress=False)
+        make_run(name, MODELS, progress=False)
     return load(path)

@@ -51,6 +51,9 @@ class Corpus:
     ``report`` counts what happened on the way in (pairs read, dropped, kept). The grammar's corpus
     also has ``long``, pairs longer than any of ``train``, and ``names``, pairs with a name that
     ``train`` never shows. ``pieces``, if there are any, are the subwords of source and target.
+    Two facts say how recorded runs treat the text. ``own_text``: it is this project's own, so its
+    translations may be kept. ``bleu_of_words``: BLEU is measured on the words themselves, in lower
+    case, as work on Multi30k reports it; otherwise on sentences as one would print them.
     """
 
     name: str
@@ -65,6 +68,8 @@ class Corpus:
     names: list[Pair] = field(default_factory=list, repr=False)
     report: dict[str, int] = field(default_factory=dict)
     pieces: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+    own_text: bool = False
+    bleu_of_words: bool = False
 
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
@@ -268,7 +273,8 @@ def multi30k(
         parts[part] = take_pairs(texts, languages, lower, max_length=sys.maxsize, report={})
     report["kept"] = train
     more = {"vocabulary_size": vocabulary_size, "lower": lower, "report": report}
-    return in_pieces(Corpus(f"multi30k-{pair}", *languages, **parts, **more), subwords)
+    found = Corpus(f"multi30k-{pair}", *languages, **parts, **more, bleu_of_words=True)
+    return in_pieces(found, subwords)
 
 
 # ------------------------------------------------------------------------ the controlled corpus
@@ -336,7 +342,8 @@ def grammar_corpus(
     with uncollected():
         drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
     source, target = direction.split("-")
-    return Corpus(f"grammar-{direction}", source, target, vocabulary_size=vocabulary_size, **drawn)
+    more = {"vocabulary_size": vocabulary_size, "own_text": True}
+    return Corpus(f"grammar-{direction}", source, target, **drawn, **more)
 
 
 def _pair(sample: Sample, direction: str) -> Pair:

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.error import HTTPError
@@ -23,11 +22,15 @@ from conftest import made_up_corpus
 from attnmt import Recipe, Translator, beam_search, cli, fit, greedy
 from attnmt.book.live import shown as shown_pages
 from attnmt.book.live import view
-from attnmt.evidence import runs
-from attnmt.evidence.modern import Modern
+from attnmt.evidence import record as recording
+from attnmt.evidence import store
+from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.modern import Modern, precision_on
+from attnmt.evidence.plan import planned
 from attnmt.evidence.protocols import protocols
+from attnmt.evidence.store import Sentences, load_run
 from attnmt.model import rnnsearch, sutskever
-from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT
+from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT
 
 SMALL = [
     *("--model.hidden", "6", "--corpus.train", "60", "--corpus.lengths", "[4,6]"),
@@ -121,25 +124,11 @@ def test_smoothed_labels_on_the_command_line(run, tmp_path):
     settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
     corpus = cli.CORPORA["grammar"](**settings)
     model = rnnsearch(corpus, hidden=6)
-    engine = partial(Modern, smoothing=0.2, precision="bf16")
+    objective = Modern(smoothing=0.2, precision=precision_on("cpu", "bf16"))
     recipe = Recipe(epochs=2)
-    fit(model, corpus, recipe, device="cpu", progress=False, engine=engine)
+    fit(model, corpus, recipe, device="cpu", progress=False, objective=objective)
     for one, other in zip(Translator.load(out).parameters(), model.parameters(), strict=True):
         assert one.equal(other)
-
-
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        (["--smoothing", 0.1, "--accumulate", 2], "--smoothing is for one process"),
-        (["--smoothing", 1], "smoothing must be from 0 to below 1, not 1.0"),
-    ],
-)
-def test_smoothing_that_makes_no_sense(run, tmp_path, more, why):
-    code, _, shown = run("train", tmp_path / "model", *SMALL, "--recipe.epochs", 2, *more)
-    assert code == 1
-    assert why in shown
-    assert os.listdir(tmp_path) == []
 
 
 def test_recipes_have_names(run):
@@ -289,12 +278,16 @@ def test_train_overwrites_nothing(run, tmp_path):
         (["--model.hiden", "3"], "'hiden'. It has: hidden, embedding"),
         (["--model.name", "gpt"], "model.name must be one of rnnencdec, "),
         (["--model.hidden", "-1"], "hidden must be a whole number"),
-        (["--corpus.name", "wmt"], "corpus.name must be one of grammar, multi30k, joined, files"),
+        (["--corpus.name", "wmt"], f"corpus.name must be one of {', '.join(CORPORA)}, stream"),
         (["--corpus.name", "files"], "'train'. It has: source, target"),
         (["--recipe.epoch", "3"], "recipe laptop: .*'epoch'.* It has: epochs, "),
         (["--recipe.epochs", "many"], "epochs must be a whole number"),
         (["--recipe.optimiser", "lion"], "optimiser must be one of"),
         (["--recipe.learning_rate", "nan"], "learning_rate must be a positive number, not '?nan"),
+        (["--smoothing", "1"], "smoothing must be from 0 to below 1, not 1.0"),
+        (["--precision", "fp16"], "precision must be one of no, bf16, not 'fp16'"),
+        (["--accumulate", "0"], "accumulate must be a whole number of at least 1"),
+        (["--device", "tpu9"], "device must be cpu or cuda, not 'tpu9'"),
         (["--every", "0"], "every must be a whole number of at least 1"),
     ],
 )
@@ -342,6 +335,39 @@ def test_help_tells_each_option(run, monkeypatch):
     assert code == 0
     for words in ("--resume", "Go on where a training", "--config", "bahdanau", "--seed"):
         assert words in said
+
+
+def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(tmp_path):
+    """Its name and its options, without another edit; a wrong option is answered in its name."""
+    program = """
+import sys
+from attnmt.evidence.corpora import CORPORA
+from conftest import made_up_corpus
+
+def mine(train=60, **more):  # which hands on what it does not know
+    return made_up_corpus(train=train, **more)
+
+CORPORA["mine"] = mine
+from attnmt import cli
+sys.exit(cli.main())
+"""
+    paths = [str(Path(__file__).parents[1]), *sys.path]
+    environment = BUFFERED | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
+
+    def ask(*arguments):
+        command = [sys.executable, "-c", program, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        return done.returncode, done.stdout, done.stderr
+
+    for command in ("train", "evaluate", "corpus"):
+        code, said, _ = ask(command, "--help")
+        assert (code, "joined, files, mine, stream" in " ".join(said.split())) == (0, True)
+    small = ["--model.hidden", "6", "--recipe.epochs", "1", "--corpus.name", "mine"]
+    assert ask("train", str(tmp_path / "model"), *small)[0] == 0
+    code, _, said = ask("train", str(tmp_path / "other"), *small, "--corpus.trains", "7")
+    assert code == 1 and len(said.splitlines()) == 1
+    assert "corpus mine: got an unexpected keyword argument 'trains'" in said
+    assert said.strip().endswith("It has: train, more")
 
 
 def test_a_file_of_settings_cannot_run_code(run, tmp_path):
@@ -594,16 +620,16 @@ def test_corpus_shows_counts_and_pairs(run):
 
 
 def test_record_makes_runs_and_stores_them(run, tmp_path, monkeypatch):
-    name, other = runs.names()[:2]
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    name, other = list(planned())[:2]
+    recorded = load_run("rnnsearch-grammar-0")
     asked = []
 
     def made(name, work):
         asked.append(name)
-        return replace(recorded, name=name), runs.Sentences({})
+        return replace(recorded, name=name), Sentences({})
 
-    monkeypatch.setattr(runs, "make", made)
-    monkeypatch.setattr(runs, "save_run", lambda run, _: tmp_path / f"{run.name}.json")
+    monkeypatch.setattr(recording, "make_run", made)
+    monkeypatch.setattr(cli, "save_run", lambda run, _: tmp_path / f"{run.name}.json")
     code, said, _ = run("record", name, other)
     assert code == 0
     assert asked == [name, other]
@@ -615,13 +641,14 @@ def test_record_makes_runs_and_stores_them(run, tmp_path, monkeypatch):
 
 
 def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
-    first, second, *others = runs.names("A")
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    first, second, *others = planned("A")
+    recorded = load_run("rnnsearch-grammar-0")
     for name in others:
         (tmp_path / f"{name}.json").touch()
-    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
-    monkeypatch.setattr(runs, "make", made)
-    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    made = lambda name, work: (replace(recorded, name=name), Sentences({}))  # noqa: E731
+    monkeypatch.setattr(recording, "make_run", made)
+    monkeypatch.setattr(store, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(cli, "results_folder", lambda: tmp_path)
     code, said, _ = run("record", "A")
     assert code == 0
     assert [first in line for line in said.splitlines()] == [True, False]
@@ -634,8 +661,8 @@ def test_record_makes_what_a_tier_still_lacks(run, tmp_path, monkeypatch):
 
 def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_path, monkeypatch):
     """As in a fresh clone: all runs are recorded, and there is no model."""
-    names = runs.names("A")
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    names = list(planned("A"))
+    recorded = load_run("rnnsearch-grammar-0")
     results, work = tmp_path / "results", tmp_path / "work"
     results.mkdir()
     work.mkdir()
@@ -643,9 +670,10 @@ def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_p
         (results / f"{name}.json").touch()
     for name in names[2:]:
         (work / f"{name}.safetensors").touch()
-    made = lambda name, work: (replace(recorded, name=name), runs.Sentences({}))  # noqa: E731
-    monkeypatch.setattr(runs, "make", made)
-    monkeypatch.setattr(runs, "results_folder", lambda: results)
+    made = lambda name, work: (replace(recorded, name=name), Sentences({}))  # noqa: E731
+    monkeypatch.setattr(recording, "make_run", made)
+    monkeypatch.setattr(store, "results_folder", lambda: results)
+    monkeypatch.setattr(cli, "results_folder", lambda: results)
     said = run("record", "A", "--work", str(work))[1].splitlines()
     assert [[name in line for name in names[:2]] for line in said] == [[True, False], [False, True]]
     for name in names[:2]:
@@ -658,18 +686,19 @@ def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, tmp_p
 
 
 def test_record_measures_recorded_runs_of_a_tier_anew(run, tmp_path, monkeypatch):
-    first, second, *_ = runs.names("A")
-    recorded = runs.load_run("rnnsearch-grammar-0", runs.undertrained_folder())
+    first, second, *_ = planned("A")
+    recorded = load_run("rnnsearch-grammar-0")
     for name in (first, second):
         (tmp_path / f"{name}.json").touch()
     asked = []
 
     def measured(name, work):
         asked.append((name, str(work)))
-        return replace(recorded, name=name), runs.Sentences({})
+        return replace(recorded, name=name), Sentences({})
 
-    monkeypatch.setattr(runs, "measure_again", measured)
-    monkeypatch.setattr(runs, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(recording, "measure_again", measured)
+    monkeypatch.setattr(store, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(cli, "results_folder", lambda: tmp_path)
     assert run("record", "A", "--only_measure", "--work", "models")[0] == 0
     assert asked == [(first, "models"), (second, "models")]
     code, _, shown = run("record", "A", "--only_measure")

@@ -4,7 +4,6 @@ As `test_site`, on the strict build: `make browser`.
 """
 
 import gzip
-import json
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,9 +12,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import SITE, go
 from test_site import DESK, PAGES
-
-from attnmt.evidence.runs import results_folder
-from press.contents import ROOT
 
 pytestmark = pytest.mark.browser
 
@@ -145,7 +141,7 @@ def test_no_two_pages_say_the_same():
     assert len(set(texts)) == len(texts)
 
 
-# --- axe and Lighthouse
+# --- axe -----------
 
 
 @pytest.mark.parametrize("name", PAGES or ["none"])
@@ -167,18 +163,3 @@ def test_axe_finds_nothing_in_a_living_block(browser, address):
     found = Axe().run(page, context=".live", options={"resultTypes": ["violations"]}).response
     page.close()
     assert [(rule["id"], rule["nodes"][0]["html"][:120]) for rule in found["violations"]] == []
-
-
-def test_the_recorded_scores_are_good():
-    path = results_folder() / "studies" / "lighthouse.json"
-    if not path.is_file():
-        pytest.skip("not measured yet: python -m benchmarks.lighthouse")
-    record = json.loads(path.read_text(encoding="utf8"))
-    assert record["profile"] == "mobile"
-    assert record["runs"] >= 5 and len(record["pages"]) == 5
-    for kind, page in record["pages"].items():
-        assert (ROOT / page["page"]).with_suffix(".md").is_file() or (
-            ROOT / page["page"]
-        ).with_suffix(".ipynb").is_file()
-        assert page["accessibility"][1] == 100, kind
-        assert page["performance"][0] >= (80 if "math" in kind else 90), kind

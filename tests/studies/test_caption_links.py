@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from attnmt.corpus import Pair
-from attnmt.evidence.runs import load_run, load_statistics, names, planned, results_folder
+from attnmt.evidence.folders import results_folder
+from attnmt.evidence.plan import planned
+from attnmt.evidence.store import load_run, load_statistics
 from studies.caption_links import CLASSES, FUNCTION, STORE, class_of, count
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))
@@ -24,7 +26,7 @@ PAIR = Pair(
 def test_every_recorded_run_that_attends_is_counted():
     """Start the study again when runs were added."""
     plan = planned()
-    there = {name for name in names() if (results_folder() / f"{name}.json").exists()}
+    there = {name for name in planned() if (results_folder() / f"{name}.json").exists()}
     captions = {name for name in there if plan[name][1] == "multi30k"}
     assert set(RUNS) == {name for name in captions if load_run(name).aer is not None}
 

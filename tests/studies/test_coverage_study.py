@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attnmt.evidence.runs import load_run
+from attnmt.evidence.store import load_run
 from studies.coverage import APART, EDGES, STORE, recorded_names
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnmt import beam_search, bleu, greedy
-from attnmt.evidence.runs import load_run
+from attnmt.evidence.store import load_run
 from attnmt.metrics import texts
 from studies import searches
 from studies.searches import BASELINES, PARTS, STORE, SYSTEMS, Judge

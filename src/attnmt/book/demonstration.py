@@ -8,10 +8,13 @@ from IPython.display import Markdown
 from attnmt.book.tables import NOTHING, table, with_range
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation, greedy
-from attnmt.evidence.runs import Run, record, undertrained, undertrained_plan
+from attnmt.evidence.plan import read_plan
+from attnmt.evidence.record import record
+from attnmt.evidence.store import Run, load_run
 from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, texts
 from attnmt.model import Translator
-from attnmt.training import History, Recipe
+from attnmt.recipes import Recipe
+from attnmt.training import History
 
 MOST = 1_000  # test pairs that a chapter measures; recorded runs have all of them
 MEANINGS = (  # of the sample captions, which are sentences of our own
@@ -71,7 +74,7 @@ def train_or_load(
     """Train a model on captions and measure it; without captions, load a recorded run instead.
 
     Args:
-        name: of the recorded run of the same configuration, such as "rnnsearch-multi30k-0".
+        name: of the recorded run of the same configuration, such as "rnnsearch-live-0".
         captions: from :func:`.real_text`.
         make: makes the model for a corpus.
         recipe: how to train it.
@@ -80,9 +83,9 @@ def train_or_load(
         The model, or None where there are no captions; and the run.
     """
     if captions is None:
-        return None, undertrained(name)
+        return None, load_run(name)
     model = make(captions)
-    samples = undertrained_plan()["corpora"]["multi30k"]["samples"]
+    samples = read_plan()["corpora"]["live"]["samples"]
     run, _ = record(name, model, captions, recipe=recipe, samples=samples)
     return model, run
 

@@ -1,9 +1,8 @@
-"""What only the chapters need: show a piece of source code, judge claims and keep their table."""
+"""What only the chapters need: show a piece of source code, and keep a table of claims."""
 
 import inspect
 import os
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,20 +12,9 @@ from attnmt import DataUnavailable
 from attnmt.book.live.glosses import gloss as gloss
 from attnmt.book.live.glosses import gloss_pair as gloss_pair
 from attnmt.book.said import say as say
-from attnmt.book.tables import table, with_range
+from attnmt.book.tables import table
 from attnmt.corpus import Corpus, multi30k
-from attnmt.evidence.comparison import (
-    MARGIN_AER,
-    MARGIN_BLEU,
-    Comparison,
-    Decision,
-    Expected,
-    System,
-    compare,
-    decide,
-)
-from attnmt.evidence.measured import measured
-from attnmt.evidence.runs import TITLES, recorded
+from attnmt.evidence.comparison import Decision
 
 
 def show_source(*things: Any) -> Markdown:
@@ -48,56 +36,6 @@ def real_text(*args, **kwargs) -> Corpus | None:
             raise
         print(f"Real text cannot be reached here; a recorded run stands in. ({error})")
         return None
-
-
-MARGINS = {
-    ("bleu", "grammar"): MARGIN_BLEU,
-    ("bleu", "multi30k"): MARGIN_BLEU,
-    ("aer", "grammar"): MARGIN_AER,
-}
-DIGITS = {"bleu": 1, "aer": 2, "perplexity": 2, "cpu_seconds": 0}
-
-
-@dataclass(frozen=True)
-class Versus:
-    """Two recorded systems that a claim compares; the difference is first - second.
-
-    Attributes:
-        claim: in one sentence.
-        source: paper and section or table, or "this book".
-        first, second: named as in ``runs.toml``, such as "luong-dot".
-        what: "bleu", "aer", "perplexity" or "cpu_seconds".
-        corpus_name: "grammar" or "multi30k".
-        part: of the corpus, as for :func:`.measured`.
-        expected: the side of 0 on which the claim puts the difference.
-    """
-
-    claim: str
-    source: str
-    first: str
-    second: str
-    what: str = "bleu"
-    corpus_name: str = "grammar"
-    part: str = "test"
-    expected: Expected = "above"
-
-    def scores(self) -> tuple[System, System]:
-        """What the recorded runs of both measured."""
-        both = (recorded(system, self.corpus_name) for system in (self.first, self.second))
-        first, second = (measured(runs, self.what, self.part) for runs in both)
-        return first, second
-
-    def comparison(self) -> Comparison:
-        """Not decided yet: that depends on what else is in the table."""
-        margin = MARGINS.get((self.what, self.corpus_name))
-        return compare(*self.scores(), expected=self.expected, margin=margin, claim=self.claim)
-
-    def text(self) -> str:
-        """Both systems' scores: mean, lowest and highest seed."""
-        digits = DIGITS[self.what]
-        names = (TITLES[system] for system in (self.first, self.second))
-        both = zip(names, self.scores(), strict=True)
-        return ", ".join(f"{name} {with_range(one.scores, digits)}" for name, one in both)
 
 
 QUESTION = "question of ours"
@@ -140,25 +78,6 @@ class Claims:
         if decision is not None:
             found = f"{found}; difference {decision.text(digits)}"
         self.rows.append((claim, source, found, verdict))
-
-    def judge(self, rows: Sequence[Versus], question: bool = False) -> list[Decision]:
-        """Note comparisons that stand in one table of a paper; they are decided together.
-
-        Args:
-            rows: the comparisons.
-            question: they are ours: intervals, but no verdicts.
-        """
-        decisions = decide([row.comparison() for row in rows])
-        for row, decision in zip(rows, decisions, strict=True):
-            self.add(
-                row.claim,
-                row.source,
-                row.text(),
-                decision=decision,
-                question=question,
-                digits=DIGITS[row.what],
-            )
-        return decisions
 
     def not_run(self, claim: str, source: str, why: str) -> None:
         """Note a claim that no run here can answer, and why."""

@@ -7,14 +7,15 @@ of real text, on all there are.
 
 from dataclasses import dataclass
 
-from attnmt.evidence.runs import book, undertrained_plan
-from attnmt.training import Recipe
+from attnmt.evidence.plan import read_plan
+from attnmt.recipes import Recipe
 
 # How a chapter trains live on the controlled corpus: every pair is fresh, and read once, in batches
 # of 32, which makes 1,500 updates; the learning rate falls to 0. studies/live_recipes.py found it.
 LIVE_PAIRS = 48_000
 LIVE = Recipe(epochs=1, batch_size=32, learning_rate=4e-3, fall=True)
-RECORDED = Recipe(**book()["corpora"]["grammar"]["recipe"])  # of models trained to the end
+OF_GRAMMAR = read_plan()["corpora"]["grammar"]  # of models trained to the end
+OF_CAPTIONS = read_plan()["corpora"]["live"]  # where captions cannot be reached, its runs are shown
 
 
 @dataclass(frozen=True)
@@ -24,58 +25,48 @@ class Size:
     Attributes:
         live_pairs: of the controlled corpus, for a model that is trained live.
         live_recipe: for these.
-        curve: updates between two points of a live model's learning curve.
+        curve_every: updates between two points of a live model's learning curve.
         real_pairs: of captions.
         real_recipe: for captions.
         hidden: units of encoder and decoder.
-        grammar_pairs: of the controlled corpus, as in the runs of the earlier edition.
-        grammar_recipe: for these.
+        grammar_pairs: of the controlled corpus, to look at.
     """
 
     live_pairs: int
     live_recipe: Recipe
-    curve: int
+    curve_every: int
     grammar_pairs: int
     real_pairs: int
     hidden: int
-    grammar_recipe: Recipe
     real_recipe: Recipe
-
-
-def recorded_recipe(corpus_name: str) -> Recipe:
-    """The recipe of the recorded runs on "grammar" or "multi30k"."""
-    return Recipe(**undertrained_plan()["corpora"][corpus_name]["recipe"])
 
 
 SIZES = {
     "quick": Size(
         live_pairs=1_000,
         live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
-        curve=5,
+        curve_every=5,
         grammar_pairs=1_000,
         real_pairs=1_000,
         hidden=32,
-        grammar_recipe=Recipe(epochs=1),
         real_recipe=Recipe(epochs=1),
     ),
     "chapter": Size(
         live_pairs=LIVE_PAIRS,
         live_recipe=LIVE,
-        curve=100,
+        curve_every=100,
         grammar_pairs=16_000,
-        real_pairs=10_000,
+        real_pairs=OF_CAPTIONS["train"],
         hidden=128,
-        grammar_recipe=recorded_recipe("grammar"),
-        real_recipe=recorded_recipe("multi30k"),
+        real_recipe=Recipe(**OF_CAPTIONS["recipe"]),
     ),
     "overnight": Size(
-        live_pairs=80_000,
-        live_recipe=RECORDED,
-        curve=125,
+        live_pairs=OF_GRAMMAR["train"],
+        live_recipe=Recipe(**OF_GRAMMAR["recipe"]),
+        curve_every=125,
         grammar_pairs=64_000,
         real_pairs=29_000,
         hidden=256,
-        grammar_recipe=Recipe(epochs=8),
         real_recipe=Recipe(epochs=8),
     ),
 }

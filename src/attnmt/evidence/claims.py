@@ -43,9 +43,11 @@ from attnmt.evidence.comparison import (
     seed_by_seed,
 )
 from attnmt.evidence.converged import CLOSE, FALLING, Trained, doubled, trained
+from attnmt.evidence.folders import results_folder
 from attnmt.evidence.measured import NotRecorded, measured
+from attnmt.evidence.plan import read_plan
 from attnmt.evidence.power import of_seeds, power
-from attnmt.evidence.runs import Run, book, load_run, results_folder
+from attnmt.evidence.store import Run, recorded
 from attnmt.files import write_aside
 
 NOT_RUN = "not run"
@@ -159,7 +161,7 @@ class ClaimList:
 def _planned(stem: str) -> list:
     """What ``runs.toml`` says of a system and of its corpus, as far as scores depend on it."""
     system, _, corpus = stem.rpartition("-")
-    plan = book()
+    plan = read_plan()
     shared = plan["corpora"].get(corpus, {})
     of_corpus = {key: value for key, value in shared.items() if key not in SHOWN_ONLY}
     return [stem, plan["systems"].get(system), of_corpus]
@@ -192,7 +194,7 @@ def load_claims(path: Path | None = None) -> ClaimList:
     return ClaimList(tuple(claims), tuple(file["changes"]))
 
 
-def corpus_of(system: str) -> str:
+def corpus_in_name(system: str) -> str:
     """The corpus in ``SYSTEM-CORPUS`` or ``SYSTEM-CORPUS@SEARCH``."""
     return system.partition("@")[0].rpartition("-")[2]
 
@@ -201,7 +203,7 @@ def _with_defaults(row: dict, defaults: dict) -> dict:
     """A row with the margin and scatter of its corpus and metric, unless it has its own."""
     if row.get("kind") == "Q":
         return row
-    corpus = corpus_of(str(row.get("first", "")))
+    corpus = corpus_in_name(str(row.get("first", "")))
     corpus = corpus if corpus in defaults else corpus.rstrip("0123456789")
     known = dict(defaults.get(corpus, {}).get(row.get("metric"), {}))
     if "seeds" in known:
@@ -296,9 +298,10 @@ class Row:
 
     @property
     def said(self) -> str:
-        """The verdict with its condition; the power beside *undecided*; what is missing."""
+        """The verdict with its condition; the power beside *undecided* and *waiting*."""
         if self.decision is None:
-            return f"{self.verdict}: {self.missing}"
+            likely = "" if self.power is None else f" (power {self.power:.0%})"
+            return f"{self.verdict}: {self.missing}{likely}"
         if self.verdict == "undecided":
             return f"undecided (power {self.power:.0%}; by the scatter seen {self.power_seen:.0%})"
         if self.claim.judged and any(one.found_with_dot for one in self.trained):
@@ -317,16 +320,6 @@ def digits(claim: Claim) -> int:
 
 
 Load = Callable[[str, int], Sequence[Run]]
-
-
-def recorded(name: str, seeds: int) -> list[Run]:
-    """The runs of ``SYSTEM-CORPUS`` that are recorded, in order, up to the first missing one."""
-    found: list[Run] = []
-    for seed in range(seeds):
-        if not (results_folder() / f"{name}-{seed}.json").exists():
-            break
-        found.append(load_run(f"{name}-{seed}"))
-    return found
 
 
 def judge(ids: Iterable[str] | None = None) -> list[Row]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnmt.evidence.runs import Run, book
+from attnmt.evidence.plan import read_plan
+from attnmt.evidence.store import Run
 
 CLOSE = 0.5  # BLEU by which twice the updates may move a converged system
 PAIRS = 2  # seeds that are doubled
@@ -96,6 +97,6 @@ def fall(run: Run) -> float:
 
 def found_with_dot(system: str) -> bool:
     """Whether a system has another score than dot, or local-p, and no recipe of its own."""
-    own = book()["systems"].get(system, {})
+    own = read_plan()["systems"].get(system, {})
     other = own.get("score", "dot") != "dot" or own.get("window") == "local-p"
     return (other or own.get("model") == "concat_fixed") and "recipe" not in own

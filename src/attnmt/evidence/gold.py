@@ -19,7 +19,7 @@ from attnmt.corpus import Corpus, Link, Pair
 from attnmt.evidence.folders import results_folder
 
 LINK = re.compile(r"(\d+)([-?])(\d+)")
-LINKED = "multi30k-de-en"  # the corpus
+GOLD_CORPUS = "multi30k-de-en"  # the name of the corpus that was linked
 BY = ("first", "second", "settled")
 
 
@@ -100,6 +100,11 @@ def checksum(words: Sequence[str]) -> str:
     return hashlib.sha256(" ".join(words).lower().encode()).hexdigest()
 
 
+def has_gold_links(corpus: Corpus) -> bool:
+    """Whether some of the corpus's test pairs were linked."""
+    return corpus.name == GOLD_CORPUS
+
+
 def gold_pairs(corpus: Corpus, by: str = "settled") -> list[Pair]:
     """The annotated pairs of a corpus of captions, with their links.
 
@@ -112,8 +117,8 @@ def gold_pairs(corpus: Corpus, by: str = "settled") -> list[Pair]:
             another version of the tokeniser parted them in another way).
     """
     one_of(BY, by=by)
-    if corpus.name != LINKED:
-        raise ValueError(f"the gold links are of {LINKED}, not of {corpus.name}")
+    if not has_gold_links(corpus):
+        raise ValueError(f"the gold links are of {GOLD_CORPUS}, not of {corpus.name}")
     pairs = []
     for gold in gold_links():
         pair = corpus.test[gold.index]

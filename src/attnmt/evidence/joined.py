@@ -111,7 +111,7 @@ def joined_captions(
     }
     report = {"captions": len(learned), "kept": len(parts["train"])}
     more = {"vocabulary_size": vocabulary_size, "lower": True, "report": report}
-    return Corpus(f"multi30k-joined-{most}", "de", "en", **parts, **more)
+    return Corpus(f"multi30k-joined-{most}", "de", "en", **parts, **more, bleu_of_words=True)
 
 
 def _first(train: int | None, learned: Sequence[Pair], most: int, *, seed: int) -> list[Pair]:

@@ -27,7 +27,7 @@ from attnmt.evidence.comparison import (
     ratio,
     share,
 )
-from attnmt.evidence.runs import Run, load_statistics
+from attnmt.evidence.store import Run, load_statistics
 
 METRICS = {
     "bleu": BLEU_SCORE,

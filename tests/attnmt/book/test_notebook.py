@@ -4,9 +4,8 @@ import pytest
 
 from attnmt import Attention, DataUnavailable
 from attnmt.book import notebook
-from attnmt.book.notebook import Claims, Versus, real_text, show_source
-from attnmt.evidence.comparison import MARGIN_BLEU, by_scores, compare, decide
-from attnmt.evidence.runs import recorded
+from attnmt.book.notebook import Claims, real_text, show_source
+from attnmt.evidence.comparison import by_scores, compare, decide
 
 
 def test_show_source_shows_what_the_package_holds():
@@ -73,32 +72,3 @@ def test_a_claim_without_a_comparison_has_no_verdict():
     assert lines[3].startswith("| e | this book | 2, 3; difference −1.0 (")
     assert lines[3].endswith(" | question of ours |")
     assert lines[4] == "| d | paper | no model of four layers | not run |"
-
-
-RNNSEARCH = Versus("It is better.", "Table 1", "rnnsearch", "rnnencdec")
-
-
-def test_comparisons_of_one_table_are_decided_together():
-    rows = [RNNSEARCH, Versus("AER, too.", "Table 2", "luong-location", "luong-dot", what="aer")]
-    claims = Claims()
-    decisions = claims.judge(rows)
-    assert decisions == decide([row.comparison() for row in rows])
-    assert decisions[0].level > decide([rows[0].comparison()])[0].level
-    for (_, _, found, verdict), row, decision in zip(claims.rows, rows, decisions, strict=True):
-        assert verdict == decision.verdict
-        assert found.startswith(row.text() + "; difference ")
-
-
-def test_two_recorded_systems_are_told_by_their_scores():
-    runs = [recorded(system) for system in ("rnnsearch", "rnnencdec")]
-    means = [sum(run.bleu.score for run in of_system) / len(of_system) for of_system in runs]
-    assert RNNSEARCH.text().startswith(f"RNNsearch {means[0]:.1f} (")
-    assert f", RNNencdec {means[1]:.1f} (" in RNNSEARCH.text()
-    assert RNNSEARCH.comparison().difference == pytest.approx(means[0] - means[1])
-    assert RNNSEARCH.comparison().margin == MARGIN_BLEU
-
-
-def test_questions_get_no_verdict():
-    claims = Claims()
-    claims.judge([RNNSEARCH], question=True)
-    assert claims.rows[0][3] == "question of ours"

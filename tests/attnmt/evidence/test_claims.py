@@ -12,7 +12,7 @@ from attnmt.evidence import measured as measuring
 from attnmt.evidence.claims import (
     ClaimList,
     Row,
-    corpus_of,
+    corpus_in_name,
     fingerprint,
     judge,
     judge_runs,
@@ -21,7 +21,6 @@ from attnmt.evidence.claims import (
     paired,
     power_of,
     read_verdicts,
-    recorded,
     summary,
     verdict_table,
     write_verdicts,
@@ -36,7 +35,8 @@ from attnmt.evidence.comparison import (
     share,
 )
 from attnmt.evidence.measured import NotRecorded, measured
-from attnmt.evidence.runs import book, load_run, planned
+from attnmt.evidence.plan import planned, read_plan
+from attnmt.evidence.store import load_run, recorded
 
 # Of the list as it was frozen, with the plan of its systems and the rule.
 FROZEN = "abb55d35ebade6beefcf5d401fb05278a61437de53423f795dc2116255242213"
@@ -74,12 +74,12 @@ def test_the_sum_covers_claims_plan_and_rule(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(listing, constant_, value)
             assert LIST.sha256 != FROZEN, constant_
-    plan = book()
+    plan = read_plan()
 
     def changed(table: str, name: str, key: str, value: object) -> str:
         one = plan[table] | {name: plan[table][name] | {key: value}}
         with monkeypatch.context() as patch:
-            patch.setattr(listing, "book", lambda: plan | {table: one})
+            patch.setattr(listing, "read_plan", lambda: plan | {table: one})
             return LIST.sha256
 
     assert changed("systems", "luong-dot", "dropout", 0.5) != FROZEN
@@ -118,7 +118,7 @@ def test_perplexities_are_compared_as_a_ratio():
 
 @pytest.mark.parametrize("claim", [c for c in LIST.claims if c.runs], ids=lambda claim: claim.id)
 def test_the_plan_records_the_seeds_that_a_row_names(claim):
-    assert {corpus_of(stem) for stem in claim.stems} <= {
+    assert {corpus_in_name(stem) for stem in claim.stems} <= {
         "grammar",
         "multi30k",
         "joined",
@@ -271,7 +271,7 @@ def test_a_row_waits_until_both_systems_have_the_seeds_that_it_names():
     ids = "b1-search", "l1-location"
     (first, second) = judge_runs(some(*ids), lambda name, n: recorded(name, n)[:4])
     assert (first.verdict, first.ours) == ("waiting", "")
-    assert first.said == "waiting: rnnsearch-grammar has 4 of 5 seeds"
+    assert first.said == "waiting: rnnsearch-grammar has 4 of 5 seeds (power 100%)"
     assert second.verdict == "waiting" and second.power > 0.9
 
 
@@ -408,7 +408,7 @@ def test_the_table_shows_kind_cost_convergence_and_what_is_missing(whole):
     assert "| B: here with dot; theirs with location | undecided (power " in feeding
     assert "; by the scatter seen " in feeding
     assert "| opposite, under a recipe found with dot |" in local_p
-    assert "| waiting: ladder-feeding-multi30k has 0 of 3 seeds |" in ladder
+    assert "| waiting: ladder-feeding-multi30k has 0 of 3 seeds (power " in ladder
     assert "| not run: no phrase-based system was trained here | +0.5 | – | – | – |" in phrases
 
 

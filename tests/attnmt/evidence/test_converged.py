@@ -7,7 +7,7 @@ import pytest
 from attnmt.evidence import converged
 from attnmt.evidence.claims import judge, load_claims, recorded
 from attnmt.evidence.converged import CLOSE, NOT_TESTED, fall, found_with_dot, trained
-from attnmt.evidence.runs import load_run
+from attnmt.evidence.store import load_run
 
 
 def runs_with_bleu(*scores: float) -> list:
@@ -77,7 +77,7 @@ def test_other_scores_and_local_p_have_a_recipe_found_with_dot(monkeypatch):
     assert all(map(found_with_dot, with_dot | {"ladder-location"}))
     assert not any(map(found_with_dot, ("luong-dot", "rnnsearch", "luong-feeding", "rnnencdec")))
     tuned = {"score": "general", "recipe": {"learning_rate": 2e-3}}
-    monkeypatch.setattr(converged, "book", lambda: {"systems": {"tuned": tuned}})
+    monkeypatch.setattr(converged, "read_plan", lambda: {"systems": {"tuned": tuned}})
     assert not found_with_dot("tuned")
 
 

@@ -5,9 +5,9 @@ from inspect import isfunction, signature
 import pytest
 
 from attnmt import cli, corpus
-from attnmt.evidence import joined, runs
+from attnmt.evidence import joined, plan
 from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.runs import book, names, planned
+from attnmt.evidence.plan import planned, read_plan
 
 
 @pytest.mark.parametrize("name", CORPORA)
@@ -33,41 +33,42 @@ def test_the_command_line_has_every_corpus(capsys):
 
 
 def test_the_plan_names_corpora_that_there_are():
-    for name, plan in book()["corpora"].items():
-        parameters = signature(CORPORA[plan.get("corpus", name)]).parameters
-        assert {"train", *plan.get("arguments", {})} <= set(parameters)
-    assert {tier["corpus"] for tier in book()["tiers"]} <= set(book()["corpora"])
+    for name, table in read_plan()["corpora"].items():
+        parameters = signature(CORPORA[table.get("corpus", name)]).parameters
+        assert {"train", *table.get("arguments", {})} <= set(parameters)
+    assert {tier["corpus"] for tier in read_plan()["tiers"]} <= set(read_plan()["corpora"])
 
 
 def test_a_corpus_of_the_plan_is_made_with_its_own_arguments(monkeypatch):
     asked = []
     made = lambda **arguments: asked.append(arguments)  # noqa: E731
-    monkeypatch.setattr(runs, "CORPORA", dict.fromkeys(CORPORA, made))
+    monkeypatch.setattr(plan, "CORPORA", dict.fromkeys(CORPORA, made))
     for name in ("joined", "joined30", "french"):
-        runs.corpus_of.__wrapped__(name)  # not kept
+        plan.load_corpus.__wrapped__(name)  # not kept
     assert [arguments.get("most") for arguments in asked] == [None, 30, None]
     assert asked[2]["pair"] == "en-fr"
     assert [arguments["train"] for arguments in asked] == [
-        book()["corpora"][name]["train"] for name in ("joined", "joined30", "french")
+        read_plan()["corpora"][name]["train"] for name in ("joined", "joined30", "french")
     ]
 
 
 def test_short_and_long_joined_captions_make_as_many_updates():
-    plan = book()["corpora"]
+    tables = read_plan()["corpora"]
     updates = {
-        plan[name]["train"] / plan[name]["recipe"]["batch_size"] for name in ("joined", "joined30")
+        tables[name]["train"] / tables[name]["recipe"]["batch_size"]
+        for name in ("joined", "joined30")
     }
     assert len(updates) == 1
-    assert updates.pop() == 2 * plan["joined"]["curve"] == 2 * plan["joined30"]["curve"]
+    assert updates.pop() == 2 * tables["joined"]["curve"] == 2 * tables["joined30"]["curve"]
 
 
 def test_every_run_of_the_plan_has_a_name_of_its_own():
     runs = [
         (system, tier["corpus"], seed)
-        for tier in book()["tiers"]
+        for tier in read_plan()["tiers"]
         for system in tier["systems"]
         for seed in tier["seeds"]
     ]
-    assert len(names()) == len(set(runs))
+    assert len(planned()) == len(set(runs))
     for name, parts in planned().items():
         assert name == "-".join(map(str, parts))

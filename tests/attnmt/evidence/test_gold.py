@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnmt.corpus import Corpus, Pair, multi30k
+from attnmt.evidence.folders import results_folder
 from attnmt.evidence.gold import (
     BY,
     Drawn,
@@ -17,7 +18,6 @@ from attnmt.evidence.gold import (
     gold_pairs,
     read_links,
 )
-from attnmt.evidence.runs import results_folder
 from attnmt.metrics import alignment_error_rate
 
 LINKS = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 6)), max_size=12)

@@ -120,12 +120,12 @@ def test_links_are_not_taken_over():
 @pytest.mark.slow
 @pytest.mark.skipif("ATTNMT_DATA" not in os.environ, reason="needs ATTNMT_DATA, the captions")
 def test_the_plan_learns_from_nearly_all_captions():
-    from attnmt.evidence.runs import book, corpus_of
+    from attnmt.evidence.plan import load_corpus, read_plan
 
     for name in ("joined", "joined30"):
-        corpus = corpus_of(name)
+        corpus = load_corpus(name)
         everything = joined_captions(most=60 if name == "joined" else 30)
-        assert len(corpus.train) == book()["corpora"][name]["train"]
+        assert len(corpus.train) == read_plan()["corpora"][name]["train"]
         assert len(corpus.train) > 0.98 * len(everything.train)
         for pair in corpus.test:
             assert len(pair.source) <= MOST and len(pair.target) <= MOST

@@ -2,8 +2,8 @@
 
 import json
 import os
+from collections import defaultdict
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -25,15 +25,34 @@ from attnmt import (
     rnnsearch,
     training,
 )
-from attnmt.evidence import joined, runs
-from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence import joined, plan, store
+from attnmt.evidence import record as recording
+from attnmt.evidence.folders import results_folder
 from attnmt.evidence.models import MODELS
-from attnmt.evidence.modern import Modern
-from attnmt.evidence.runs import load_run, load_statistics, load_translations, record, save_run
+from attnmt.evidence.modern import Modern, precision_on
+from attnmt.evidence.plan import TITLES, model_arguments, planned, read_plan, recipe_of
+from attnmt.evidence.record import make_run, measure, measure_again, record
+from attnmt.evidence.store import (
+    load_run,
+    load_statistics,
+    load_translations,
+    of_length,
+    read_study,
+    recorded,
+    save_run,
+)
 from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import sutskever
+from attnmt.recipes import BAHDANAU
 from attnmt.text.subwords import in_pieces
-from attnmt.training import BAHDANAU
+
+
+def use(monkeypatch, some: dict, corpora: dict | None = None) -> None:
+    """Another plan than that of the book, and its corpora."""
+    for module in (plan, recording):
+        monkeypatch.setattr(module, "read_plan", lambda: some)
+    if corpora:
+        monkeypatch.setattr(recording, "load_corpus", corpora.get)
 
 
 @pytest.fixture(scope="module")
@@ -42,20 +61,22 @@ def model(corpus):
 
 
 @pytest.fixture(scope="module")
-def recorded(model, corpus):
+def made(model, corpus):
     samples = ["w1 w2 w3", "w4"]
     recipe = Recipe(epochs=2, batch_size=16)
-    return record("tiny-made-0", model, corpus, recipe, 0, samples=samples, curve=2, progress=False)
+    return record(
+        "tiny-made-0", model, corpus, recipe, 0, samples=samples, curve_every=2, progress=False
+    )
 
 
 @pytest.fixture(scope="module")
-def run(recorded):
-    return recorded[0]
+def run(made):
+    return made[0]
 
 
 @pytest.fixture(scope="module")
-def sentences(recorded):
-    return recorded[1]
+def sentences(made):
+    return made[1]
 
 
 def test_a_run_says_what_was_measured(run, model, corpus):
@@ -104,8 +125,8 @@ def test_the_curve_counts_updates_over_all_epochs(run, corpus):
 
 
 def test_translations_are_kept_of_a_text_of_our_own_only(model, corpus, sentences):
-    assert sentences.translations == {}  # this corpus is not the grammar's
-    own = replace(corpus, name="grammar-xx")
+    assert sentences.translations == {}  # this corpus is not said to be ours
+    own = replace(corpus, own_text=True)
     found = record("own-made-0", model, own, Recipe(epochs=1), progress=False)[1]
     assert len(found.translations["test"]) == len(corpus.test)
 
@@ -169,62 +190,56 @@ def test_a_damaged_or_foreign_file_is_refused_by_name(run, tmp_path, damage):
         load_run("tiny-made-0", tmp_path)
 
 
-RECORDED = sorted(path.stem for path in runs.results_folder().glob("*-*.json"))
-UNDERTRAINED = sorted(path.stem for path in runs.undertrained_folder().glob("*.json"))
+RECORDED = sorted(path.stem for path in results_folder().glob("*-*.json"))
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
     """Its recipe, corpus and model are those that its command would use today."""
-    run, plan = load_run(name), runs.book()
-    system, corpus_name, seed = runs.planned()[name]
+    run = load_run(name)
+    system, corpus_name, seed = planned()[name]
     assert run.name == name
     assert run.command == f"attnmt record {name}"
     assert run.format == "attnmt-run-2"
-    settings = runs.constructed(system, corpus_name)
-    assert run.recipe == runs.recipe_of(system, corpus_name)
+    settings = model_arguments(system, corpus_name)
+    assert run.recipe == recipe_of(system, corpus_name)
     assert run.seed == run.model["seed"] == seed
     assert settings.items() <= run.model.items()
     assert len(run.history.epochs) == run.recipe.epochs
-    assert len(run.samples) == len(plan["corpora"][corpus_name]["samples"])
+    assert len(run.samples) == len(read_plan()["corpora"][corpus_name]["samples"])
     assert "case:lc" in run.bleu.signature
-    assert run.corpus["train"] == plan["corpora"][corpus_name]["train"]
+    assert run.corpus["train"] == read_plan()["corpora"][corpus_name]["train"]
     kept = load_statistics(name)
     assert len(kept["test_bleu"]) == run.corpus["test"]
-    assert runs.perplexity_of(kept["test_losses"]) == pytest.approx(run.test_perplexity, rel=1e-4)
+    assert recording.perplexity_of(kept["test_losses"]) == pytest.approx(
+        run.test_perplexity, rel=1e-4
+    )
     if corpus_name == "grammar":
         assert {part: len(some) for part, some in load_translations(name).items()} == {
-            part: len(kept[f"{part}_bleu"]) for part in runs.PARTS
+            part: len(kept[f"{part}_bleu"]) for part in recording.PARTS
         }
 
 
 def test_the_runs_of_a_corpus_learned_from_the_same_pairs():
-    for edition in (runs.results_folder(), runs.undertrained_folder()):
-        for corpus_name in {*CORPORA, *runs.book()["corpora"]}:
-            found = [load_run(p.stem, edition) for p in edition.glob(f"*-{corpus_name}-*.json")]
-            assert len({run.corpus["fingerprint"] for run in found}) <= 1
-
-
-def test_the_earlier_edition_is_there_to_read():
-    assert len(UNDERTRAINED) == 84
-    for name in UNDERTRAINED:
-        assert load_run(name, runs.undertrained_folder()).format == "attnmt-run-1"
+    fingerprints = defaultdict(set)
+    for name in RECORDED:
+        fingerprints[planned()[name][1]].add(load_run(name).corpus["fingerprint"])
+    assert {corpus_name for corpus_name, found in fingerprints.items() if len(found) > 1} == set()
 
 
 def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
     """From its name alone, hyphens and all: the model, its arguments, seed, recipe, samples."""
     of_corpus = {"recipe": {"epochs": 1, "batch_size": 9}, "samples": ["w1"]}
-    plan = {
+    here = {
         "tiers": [{"name": "A", "corpus": "made-up", "seeds": [0, 4], "systems": ["odd-one"]}],
         "systems": {"odd-one": {"model": "luong", "score": "general", "hidden": 6}},
         "corpora": {"made-up": {"train": len(corpus.train), "curve": 3, **of_corpus}},
     }
-    monkeypatch.setattr(runs, "book", lambda: plan)
-    monkeypatch.setattr(runs, "corpus_of", {"made-up": corpus}.get)
+    use(monkeypatch, here, {"made-up": corpus})
     monkeypatch.setattr(training, "best_device", lambda: "cpu")  # where the saved one is measured
-    run, _ = runs.make("odd-one-made-up-4", work=tmp_path, progress=False)
+    run, _ = make_run("odd-one-made-up-4", work=tmp_path, progress=False)
     assert os.listdir(tmp_path) == ["odd-one-made-up-4.safetensors"]  # no checkpoint is left
-    assert runs.names() == ["odd-one-made-up-0", "odd-one-made-up-4"]
+    assert list(planned()) == ["odd-one-made-up-0", "odd-one-made-up-4"]
     assert (run.model["model"], run.model["score"], run.model["hidden"]) == ("luong", "general", 6)
     assert run.seed == run.model["seed"] == 4
     assert run.recipe == Recipe(epochs=1, batch_size=9)
@@ -234,13 +249,13 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
     with pytest.raises(
         ValueError, match=r"name must be one of odd-one-made-up-0, odd.*not 'other-made-up-0'"
     ):
-        runs.make("other-made-up-0")
+        make_run("other-made-up-0")
 
 
 def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
     modern = {"smoothing": 0.2, "precision": "bf16"}
     recipe = {"epochs": 3, "batch_size": 40}
-    plan = {
+    here = {
         "tiers": [{"name": "F", "corpus": "made", "seeds": [1], "systems": ["plain", "new"]}],
         "systems": {
             "plain": {"model": "luong", "hidden": 6},
@@ -248,25 +263,26 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
         },
         "corpora": {"made": {"train": 300, "curve": 3, "recipe": recipe, "samples": []}},
     }
-    monkeypatch.setattr(runs, "book", lambda: plan)
-    monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
+    use(monkeypatch, here, {"made": corpus})
     monkeypatch.setattr(training, "best_device", lambda: "cpu")
-    plain, new = (runs.make(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
-    had = {"smoothing": 0.2, "precision": training.precision_on("cpu", "bf16")}
+    plain, new = (make_run(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
+    had = {"smoothing": 0.2, "precision": precision_on("cpu", "bf16")}
     assert (plain.modern, new.modern) == ({}, had)
     assert [epoch.bleu for epoch in plain.history.epochs] == [None] * 3
     assert all(epoch.bleu >= 0 for epoch in new.history.epochs)  # asked for by the system
     assert plain.model == new.model
     by_hand = luong(corpus, hidden=6, seed=1)
-    engine = partial(Modern, **modern)
-    fit(by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, engine=engine)
+    objective = Modern(**had)
+    fit(
+        by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, objective=objective
+    )
     assert new.test_perplexity == pytest.approx(perplexity(by_hand, corpus.test))
     assert new.test_perplexity != plain.test_perplexity
 
 
 def test_a_system_has_its_own_arguments_before_those_of_the_corpus(monkeypatch):
     of_luong = {"hidden": 8, "dropout": 0.3}
-    plan = {
+    here = {
         "systems": {
             "plain": {"model": "luong", "score": "dot"},
             "bare": {"model": "luong", "dropout": 0.0, "recipe": {"learning_rate": 1e-3}},
@@ -274,40 +290,37 @@ def test_a_system_has_its_own_arguments_before_those_of_the_corpus(monkeypatch):
         },
         "corpora": {"text": {"recipe": {"epochs": 7}, "models": {"luong": of_luong}}},
     }
-    monkeypatch.setattr(runs, "book", lambda: plan)
+    use(monkeypatch, here)
     plain = {"model": "luong", "score": "dot", "hidden": 8, "dropout": 0.3}
-    assert runs.constructed("plain", "text") == plain
-    assert runs.constructed("bare", "text") == {"model": "luong", "hidden": 8, "dropout": 0.0}
-    assert runs.constructed("other", "text") == {"model": "rnnsearch"}
-    assert runs.recipe_of("plain", "text") == Recipe(epochs=7)
-    assert runs.recipe_of("bare", "text") == Recipe(epochs=7, learning_rate=1e-3)
-    assert runs.recipe_of("other", "text") == BAHDANAU
-
-
-PLAN = runs.book()
+    assert model_arguments("plain", "text") == plain
+    assert model_arguments("bare", "text") == {"model": "luong", "hidden": 8, "dropout": 0.0}
+    assert model_arguments("other", "text") == {"model": "rnnsearch"}
+    assert recipe_of("plain", "text") == Recipe(epochs=7)
+    assert recipe_of("bare", "text") == Recipe(epochs=7, learning_rate=1e-3)
+    assert recipe_of("other", "text") == BAHDANAU
 
 
 @pytest.mark.parametrize(
-    ("system", "corpus_name"), sorted({(system, on) for system, on, _ in runs.planned().values()})
+    ("system", "corpus_name"), sorted({(system, on) for system, on, _ in planned().values()})
 )
 def test_every_system_of_the_plan_can_be_made(system, corpus_name, corpus):
     """With its own arguments, but small."""
-    arguments = runs.constructed(system, corpus_name) | {"hidden": 8}
+    arguments = model_arguments(system, corpus_name) | {"hidden": 8}
     arguments |= {"embedding": 4} if "embedding" in arguments else {}
     model = MODELS[arguments.pop("model")](corpus, **arguments, seed=2)
-    assert model.config["model"] == PLAN["systems"][system]["model"]
+    assert model.config["model"] == read_plan()["systems"][system]["model"]
     assert arguments.items() <= model.config.items()
-    assert runs.recipe_of(system, corpus_name).epochs > 1
+    recipe_of(system, corpus_name)  # a recipe refuses what makes no sense
 
 
 @pytest.mark.parametrize("corpus_name", ["grammar", "multi30k", "joined", "joined30"])
 def test_a_doubled_system_is_the_same_one_with_twice_the_updates(corpus_name):
-    doubled = {system for system, on, _ in runs.planned("V").values() if on == corpus_name}
+    doubled = {system for system, on, _ in planned("V").values() if on == corpus_name}
     assert doubled
     for system in doubled:
         plain = system.removesuffix("-doubled")
-        assert runs.constructed(system, corpus_name) == runs.constructed(plain, corpus_name)
-        short, long = (runs.recipe_of(name, corpus_name) for name in (plain, system))
+        assert model_arguments(system, corpus_name) == model_arguments(plain, corpus_name)
+        short, long = (recipe_of(name, corpus_name) for name in (plain, system))
         assert long.epochs == 2 * short.epochs
         rates = [short.learning_rate_of(epoch + 1) for epoch in range(short.epochs)]
         twice = [long.learning_rate_of(epoch + 1) for epoch in range(long.epochs)]
@@ -317,15 +330,15 @@ def test_a_doubled_system_is_the_same_one_with_twice_the_updates(corpus_name):
 
 
 def test_captions_are_trained_with_dropout_and_the_best_epoch_is_kept():
-    for system, corpus_name, _ in runs.planned("B", "D").values():
-        arguments = runs.constructed(system, corpus_name)
+    for system, corpus_name, _ in planned("B", "D").values():
+        arguments = model_arguments(system, corpus_name)
         assert (arguments["dropout"], arguments["hidden"]) == (0.3, 256)
-        assert runs.recipe_of(system, corpus_name).keep == "best"
+        assert recipe_of(system, corpus_name).keep == "best"
 
 
 def test_the_ladder_is_climbed_one_step_at_a_time():
     """From rung to rung of Luong et al. 2015, Table 1, one thing is added."""
-    rungs = [runs.constructed(f"ladder-{rung}", "multi30k") for rung in LADDER]
+    rungs = [model_arguments(f"ladder-{rung}", "multi30k") for rung in LADDER]
     added = [
         {key: value for key, value in above.items() if below.get(key) != value}
         for below, above in pairwise(rungs)
@@ -347,9 +360,9 @@ LADDER = ("base", "reverse", "dropout", "location", "feeding", "local-p")
 def test_a_tier_may_have_several_parts_and_keeps_their_order(monkeypatch):
     part = {"name": "D", "corpus": "long", "seeds": [0, 1], "systems": ["a"]}
     tiers = [part, {**part, "name": "A"}, {**part, "corpus": "short", "seeds": [1]}]
-    monkeypatch.setattr(runs, "book", lambda: {"tiers": tiers})
-    assert runs.names("D") == ["a-long-0", "a-long-1", "a-short-1"]
-    assert runs.names("A") == ["a-long-0", "a-long-1"]
+    use(monkeypatch, {"tiers": tiers})
+    assert list(planned("D")) == ["a-long-0", "a-long-1", "a-short-1"]
+    assert list(planned("A")) == ["a-long-0", "a-long-1"]
 
 
 # ------------------------------------------------------------------------------------ captions
@@ -358,14 +371,15 @@ def test_a_tier_may_have_several_parts_and_keeps_their_order(monkeypatch):
 @pytest.fixture(scope="module")
 def captions(corpus):
     """A made-up corpus that is taken for captions: not ours, and with gold links."""
-    return replace(corpus, name="multi30k-de-en", lower=True, test=corpus.test[:9])
+    facts = {"name": "multi30k-de-en", "lower": True, "bleu_of_words": True}
+    return replace(corpus, **facts, test=corpus.test[:9])
 
 
 @pytest.fixture
 def of_captions(captions, sharp, monkeypatch):
     sure = [replace(pair, sure=frozenset({(0, 0)})) for pair in captions.test[:4]]
-    monkeypatch.setattr(runs, "gold_pairs", lambda corpus: sure)
-    return runs.measure(sharp, captions, ["beam5"])[0], sure
+    monkeypatch.setattr(recording, "gold_pairs", lambda corpus: sure)
+    return measure(sharp, captions, ["beam5"])[0], sure
 
 
 def test_bleu_of_captions_is_of_words_as_sacrebleu_counts_them(of_captions, captions, sharp):
@@ -378,9 +392,9 @@ def test_bleu_of_captions_is_of_words_as_sacrebleu_counts_them(of_captions, capt
         length, of_reference, *counts = sentences.statistics[key].sum(axis=0).tolist()
         assert (length, of_reference) == (expected.sys_len, expected.ref_len)
         assert counts == [*expected.counts, *expected.totals]
-    scored = runs.bleu_of_parts(sentences.translations, captions)["test"]
+    scored = recording.bleu_of_parts(sentences.translations, captions)["test"]
     assert "tok:none" in scored.signature and "case:lc" in scored.signature
-    buckets = runs.bleu_of_lengths(sentences.translations, captions)
+    buckets = recording.bleu_of_lengths(sentences.translations, captions)
     assert all("tok:none" in bucket.bleu.signature for bucket in buckets)
 
 
@@ -389,16 +403,16 @@ def test_alignment_error_of_captions_is_that_of_the_gold_links(of_captions, shar
     links = force_align(sharp, pairs)
     found = sentences.statistics["gold_aer"]
     assert found.shape == (4, 4)
-    assert runs.aer_of(found) == pytest.approx(alignment_error_rate(links, pairs))
+    assert recording.aer_of(found) == pytest.approx(alignment_error_rate(links, pairs))
 
 
 def test_captions_in_pieces_are_counted_in_words(captions, monkeypatch):
     """So runs with and without subwords share references, lengths and links."""
     cut = in_pieces(captions, 13)  # w12 is three pieces, as no digits are joined
     assert sum(len(pair.source) for pair in cut.test) > sum(len(p.source) for p in captions.test)
-    monkeypatch.setattr(runs, "gold_pairs", lambda corpus: corpus.test)
+    monkeypatch.setattr(recording, "gold_pairs", lambda corpus: corpus.test)
     model = luong(cut, hidden=8)
-    found = runs.measure(model, cut, ["beam5"])[0]
+    found = measure(model, cut, ["beam5"])[0]
     statistics = found.statistics
     assert statistics["test_length"].tolist() == [len(pair.source) for pair in captions.test]
     lengths = [len(pair.target) for pair in captions.test]
@@ -408,19 +422,19 @@ def test_captions_in_pieces_are_counted_in_words(captions, monkeypatch):
     wrote = greedy(model, [pair.source for pair in cut.test])
     assert found.translations["test"] == [" ".join(units.join(one.words)) for one in wrote]
     links = force_align(model, cut.test)  # between words
-    assert runs.aer_of(statistics["gold_aer"]) == pytest.approx(
+    assert recording.aer_of(statistics["gold_aer"]) == pytest.approx(
         alignment_error_rate(links, captions.test)
     )
     assert statistics["test_losses"][:, 1].tolist() == [len(p.target) + 1 for p in cut.test]
-    buckets = runs.bleu_of_lengths(found.translations, cut)
-    assert buckets == runs.bleu_of_lengths(found.translations, captions)
-    sample = runs.translate_sample(model, captions.test[0].source_text)
+    buckets = recording.bleu_of_lengths(found.translations, cut)
+    assert buckets == recording.bleu_of_lengths(found.translations, captions)
+    sample = recording.translate_sample(model, captions.test[0].source_text)
     assert sample.source == list(captions.test[0].source)
     assert [len(row) for row in sample.alignment] == [len(sample.source)] * len(sample.words)
 
 
 def test_of_captions_no_sentence_is_kept(captions, tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "gold_pairs", lambda corpus: corpus.test)
+    monkeypatch.setattr(recording, "gold_pairs", lambda corpus: corpus.test)
     model = rnnsearch(captions, hidden=6)
     run, sentences = record("x-multi30k-0", model, captions, Recipe(epochs=1), progress=False)
     assert run.aer == pytest.approx(
@@ -440,53 +454,51 @@ def test_of_captions_no_sentence_is_kept(captions, tmp_path, monkeypatch):
 def test_without_the_captions_recording_says_what_is_missing(name, tmp_path, monkeypatch):
     monkeypatch.setenv("ATTNMT_DATA", str(tmp_path))
     nowhere = lambda *args, **kwargs: multi30k(*args, **kwargs | {"url": "http://127.0.0.1:9"})  # noqa: E731
-    monkeypatch.setitem(runs.CORPORA, "multi30k", nowhere)
+    monkeypatch.setitem(plan.CORPORA, "multi30k", nowhere)
     monkeypatch.setattr(joined, "multi30k", nowhere)
-    monkeypatch.setattr(runs, "corpus_of", runs.corpus_of.__wrapped__)
+    monkeypatch.setattr(recording, "load_corpus", plan.load_corpus.__wrapped__)
     with pytest.raises(
         DataUnavailable, match=r"train\.de\.gz is not in .* could not be downloaded"
     ):
-        runs.make(name, progress=False)
+        make_run(name, progress=False)
 
 
 def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch):
     of_corpus = {"train": len(corpus.train), "recipe": {"epochs": 2}, "samples": [], "curve": 2}
-    plan = {
+    here = {
         "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
         "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
         "corpora": {"made": of_corpus},
     }
-    monkeypatch.setattr(runs, "book", lambda: plan)
-    monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
-    at_once, _ = runs.make("tiny-made-0", progress=False)
-    end = training.Training.end_epoch
+    use(monkeypatch, here, {"made": corpus})
+    at_once, _ = make_run("tiny-made-0", progress=False)
+    validated = training.Training.validated
 
     def killed(self, *args):
         if self.epoch == 2:
             raise MemoryError
-        return end(self, *args)
+        return validated(self, *args)
 
-    monkeypatch.setattr(training.Training, "end_epoch", killed)
+    monkeypatch.setattr(training.Training, "validated", killed)
     with pytest.raises(MemoryError):
-        runs.make("tiny-made-0", tmp_path, progress=False)
-    monkeypatch.setattr(training.Training, "end_epoch", end)
-    resumed, _ = runs.make("tiny-made-0", tmp_path, progress=False)
+        make_run("tiny-made-0", tmp_path, progress=False)
+    monkeypatch.setattr(training.Training, "validated", validated)
+    resumed, _ = make_run("tiny-made-0", tmp_path, progress=False)
     assert resumed.bleu == at_once.bleu
     assert resumed.test_perplexity == at_once.test_perplexity
 
 
 def test_a_recorded_run_is_measured_again_by_its_model(corpus, tmp_path, monkeypatch):
-    plan = {
+    here = {
         "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
         "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
         "corpora": {"made": {"train": 1, "recipe": {"epochs": 2}, "samples": [], "curve": 9}},
     }
-    monkeypatch.setattr(runs, "book", lambda: plan)
-    monkeypatch.setattr(runs, "corpus_of", {"made": replace(corpus, name="grammar-xx")}.get)
-    run, before = runs.make("tiny-made-0", tmp_path, progress=False)
+    use(monkeypatch, here, {"made": replace(corpus, own_text=True)})
+    run, before = make_run("tiny-made-0", tmp_path, progress=False)
     save_run(run, before, tmp_path)
-    plan["searches"] = {"tiny-made": ["beam5"]}
-    again, after = runs.measure_again("tiny-made-0", tmp_path, tmp_path)
+    here["searches"] = {"tiny-made": ["beam5"]}
+    again, after = measure_again("tiny-made-0", tmp_path, tmp_path)
     assert again == run
     assert after.translations == before.translations
     assert after.statistics.keys() - before.statistics.keys() == {"test_beam5_bleu"}
@@ -494,13 +506,13 @@ def test_a_recorded_run_is_measured_again_by_its_model(corpus, tmp_path, monkeyp
         assert np.allclose(rows, after.statistics[name], atol=1e-4)
     rnnsearch(corpus, hidden=6, seed=8).save(tmp_path / "tiny-made-0.safetensors")
     with pytest.raises(ValueError, match=r"another model\. .* attnmt record tiny-made-0"):
-        runs.measure_again("tiny-made-0", tmp_path, tmp_path)
+        measure_again("tiny-made-0", tmp_path, tmp_path)
 
 
 def test_runs_come_seed_by_seed_and_a_system_may_have_a_recipe_of_its_own(corpus, monkeypatch):
     of_corpus = {"train": 1, "recipe": {"epochs": 1}, "samples": [], "curve": 9}
     special = {"model": "rnnsearch", "hidden": 6, "recipe": "bahdanau"}
-    plan = {
+    here = {
         "tiers": [
             {"name": "A", "corpus": "made", "seeds": [0, 1], "systems": ["special", "plain"]},
             {"name": "B", "corpus": "other", "seeds": [0], "systems": ["plain"]},
@@ -508,14 +520,13 @@ def test_runs_come_seed_by_seed_and_a_system_may_have_a_recipe_of_its_own(corpus
         "systems": {"plain": {"model": "rnnsearch", "hidden": 6}, "special": special},
         "corpora": {"made": of_corpus, "other": of_corpus},
     }
-    monkeypatch.setattr(runs, "book", lambda: plan)
-    monkeypatch.setattr(runs, "corpus_of", {"made": corpus}.get)
+    use(monkeypatch, here, {"made": corpus})
     first = ["special-made-0", "plain-made-0", "special-made-1", "plain-made-1"]
-    assert runs.names("A") == first
-    assert runs.names() == [*first, "plain-other-0"]
+    assert list(planned("A")) == first
+    assert list(planned()) == [*first, "plain-other-0"]
     with pytest.raises(ValueError, match="tier must be one of A, B, not 'Z'"):
-        runs.names("Z")
-    run, _ = runs.make("special-made-0", progress=False)
+        list(planned("Z"))
+    run, _ = make_run("special-made-0", progress=False)
     assert run.recipe == BAHDANAU
     assert "recipe" not in run.model
     assert "recipe" in special  # the plan itself is not changed
@@ -530,28 +541,29 @@ def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
     assert run.samples[0].alignment is None
 
 
-def test_the_runs_of_a_system_differ_in_the_seed_alone():
-    found = runs.recorded("rnnsearch")
-    assert [run.seed for run in found] == runs.undertrained_plan()["seeds"]
-    assert {run.name.rsplit("-", 1)[0] for run in found} == {"rnnsearch-grammar"}
-    assert runs.recorded("no-such-system") == []
+def test_the_runs_of_a_system_come_in_order_up_to_the_first_missing_one(monkeypatch, tmp_path, run):
+    monkeypatch.setattr(store, "results_folder", lambda: tmp_path)
+    for seed in (0, 1, 3):
+        save_run(replace(run, name=f"tiny-made-{seed}", seed=seed), folder=tmp_path)
+    assert [found.seed for found in recorded("tiny-made", 8)] == [0, 1]
+    assert [found.seed for found in recorded("tiny-made", 1)] == [0]
+    assert recorded("no-such-system", 3) == []
 
 
 def test_every_recorded_system_has_a_title():
-    systems = {name.rsplit("-", 2)[0] for name in runs.undertrained_names()}
-    first = {system for system, _, _ in runs.planned("A", "B").values()}
-    assert systems | first == set(runs.TITLES)
-    assert len(set(runs.TITLES.values())) == len(runs.TITLES)
+    systems = {system for system, _, _ in planned("A", "B").values()}
+    assert systems <= set(TITLES)
+    assert len(set(TITLES.values())) == len(TITLES)
 
 
 def test_bleu_of_one_range_of_lengths(run):
     for bucket in run.by_length:
-        assert runs.of_length(run, bucket.shortest) == bucket.bleu.score
+        assert of_length(run, bucket.shortest) == bucket.bleu.score
     with pytest.raises(ValueError, match=r"shortest must be one of .*1.*, not 2"):
-        runs.of_length(run, 2)
+        of_length(run, 2)
 
 
 def test_a_study_is_read_by_its_name():
-    assert runs.read_study("windows")["cases"]
-    with pytest.raises(FileNotFoundError, match=r"no study 'nothing' in .* windows"):
-        runs.read_study("nothing")
+    assert read_study("live_recipes")["chosen"]
+    with pytest.raises(FileNotFoundError, match=r"no study 'nothing' in .* live_recipes"):
+        read_study("nothing")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from attnmt import Translation, beam_search, greedy
-from attnmt.evidence import runs
 from attnmt.evidence.claims import load_claims
+from attnmt.evidence.plan import read_plan
 from attnmt.evidence.searches import BEAMS, SEARCHES, entropies, monotone_steps, search_of
 
 
@@ -75,7 +75,7 @@ def test_replacing_leaves_no_unknown_word(sharp, corpus):
 
 
 def test_the_frozen_claims_ask_for_searches_that_the_plan_has():
-    plan = runs.book()
+    plan = read_plan()
     sides = [side for claim in load_claims().claims for side in (claim.first, claim.second)]
     asked = [str(side).split("@") for side in sides if "@" in str(side)]
     assert {search for _, search in asked} <= set(SEARCHES)

@@ -1,0 +1,108 @@
+"""The plan of the recorded runs: what ``results/runs.toml`` says.
+
+It lists tiers of runs, the systems with their arguments, the corpora with their recipes, and the
+further searches that a system is measured with. A run is named SYSTEM-CORPUS-SEED.
+"""
+
+import tomllib
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from attnmt.checks import one_of
+from attnmt.corpus import Corpus
+from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.folders import results_folder
+from attnmt.recipes import RECIPES, Recipe
+
+TITLES = {  # what figures and tables call the systems
+    "rnnencdec": "RNNencdec",
+    "sutskever-forward": "no attention",
+    "sutskever": "no attention, reversed",
+    "rnnsearch": "RNNsearch",
+    "luong-location": "location",
+    "luong-dot": "dot",
+    "luong-scaled-dot": "scaled dot",
+    "luong-general": "general",
+    "luong-concat": "concat",
+    "luong-bidirectional": "dot, both directions",
+    "luong-local-m-dot": "local-m dot",
+    "luong-local-p-dot": "local-p dot",
+    "luong-local-m": "local-m general",
+    "luong-local-p": "local-p general",
+    "luong-feeding": "dot + feed",
+    "luong-local-p-feeding": "local-p general + feed",
+}
+
+
+@cache
+def read_plan() -> dict[str, Any]:
+    """What ``results/runs.toml`` says: ``tiers``, ``systems``, ``corpora`` and ``searches``."""
+    path = results_folder() / "runs.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def planned(*tiers: str) -> dict[str, tuple[str, str, int]]:
+    """System, corpus and seed of each run of the plan, or of some tiers, by the run's name.
+
+    They come tier by tier, and seed by seed.
+
+    Names of systems and corpora may have hyphens, so a name is looked up, not taken apart.
+
+    Raises:
+        ValueError: no such tier.
+    """
+    tiers_of_plan = read_plan()["tiers"]
+    there = {tier["name"]: tier for tier in tiers_of_plan}
+    for tier in tiers:
+        one_of(there, tier=tier)
+    return {
+        f"{system}-{tier['corpus']}-{seed}": (system, tier["corpus"], seed)
+        for tier in tiers_of_plan
+        if tier["name"] in (tiers or there)
+        for seed in tier["seeds"]
+        for system in tier["systems"]
+    }
+
+
+@cache
+def load_corpus(name: str) -> Corpus:
+    """A corpus of the plan, with as many training pairs as that says.
+
+    Raises:
+        DataUnavailable: its text is neither on this machine nor to be had.
+    """
+    of_corpus = read_plan()["corpora"][name]
+    make = CORPORA[of_corpus.get("corpus", name)]
+    return make(train=of_corpus["train"], **of_corpus.get("arguments", {}))
+
+
+def model_arguments(system: str, corpus_name: str) -> dict[str, Any]:
+    """The constructor of a system (``model``, of :data:`.MODELS`), and its arguments on a corpus.
+
+    Where both give the same argument, the system's value counts, not the corpus's.
+    """
+    own = dict(read_plan()["systems"][system])
+    for key in ("recipe", "modern", "measure_bleu", "stretch"):
+        own.pop(key, None)
+    return read_plan()["corpora"][corpus_name].get("models", {}).get(own["model"], {}) | own
+
+
+def recipe_of(system: str, corpus_name: str) -> Recipe:
+    """The recipe of a corpus; or the one of ``attnmt.recipes.RECIPES`` that the system names; or
+    the corpus's with the changes that the system has. ``stretch`` makes it that many times as long,
+    with all its halvings that many times as far apart.
+    """
+    recipe = read_plan()["corpora"][corpus_name]["recipe"]
+    own = read_plan()["systems"][system].get("recipe", {})
+    found = RECIPES[own] if isinstance(own, str) else Recipe(**recipe | own)
+    if (times := read_plan()["systems"][system].get("stretch", 1)) == 1:
+        return found
+    halve_after = found.halve_after and times * found.halve_after
+    longer = {"epochs": times * found.epochs, "halve_every": times * found.halve_every}
+    return replace(found, halve_after=halve_after, **longer)
+
+
+def searches_of(system: str, corpus_name: str) -> list[str]:
+    """The further searches that a system's models on a corpus are measured with."""
+    return read_plan().get("searches", {}).get(f"{system}-{corpus_name}", [])
