@@ -21,7 +21,7 @@ from attnmt import Translator, grammar_corpus, greedy, luong, rnnencdec, rnnsear
 from attnmt.attention_only import attention_only
 from attnmt.batches import pad
 from attnmt.book.live.weights import FOLDER as WEIGHTS
-from attnmt.book.live.weights import SHOWN, load_compact, save_compact
+from attnmt.book.live.weights import KEPT, load_compact, save_compact
 from attnmt.evidence.links import on_words
 from attnmt.evidence.models import concat_fixed
 from attnmt.grammar import written
@@ -75,8 +75,8 @@ def compare(path: Path, sentences: list) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHOWN)
-def test_500_test_sentences_of_each_model_that_a_page_shows(name, controlled):
+@pytest.mark.parametrize("name", KEPT)
+def test_500_test_sentences_of_each_model_of_the_package(name, controlled):
     compare(WEIGHTS / f"{name}.safetensors", [pair.source for pair in controlled.test])
 
 
