@@ -1,0 +1,559 @@
+"""book/_live/learn.mjs, score.mjs and tape.mjs, run by node: PyTorch's gradients, and a language.
+
+The models are written here once more, with PyTorch's own operations; scores of the reader's as
+lambdas beside their lines.
+"""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+RUNNER = Path(__file__).with_name("learn.mjs")
+LIVE = Path(__file__).resolve().parents[2] / "book" / "_live"
+CLOSE = 1e-4  # of the largest number of its kind
+SHARPNESS = 4.0
+D = 2  # but where a spec says otherwise
+
+
+def ask(*jobs: dict) -> list[dict]:
+    """What the page's modules answer to some jobs: {"found"} or {"error", "at"} for each."""
+    if shutil.which("node") is None:
+        if os.environ.get("ATTNMT_NODE") == "required":
+            pytest.fail("there is no node")
+        pytest.skip("there is no node: the page's training is not tested")
+    ran = subprocess.run(
+        ["node", RUNNER], input=json.dumps(jobs), capture_output=True, encoding="utf-8"
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def found(task: str, **job) -> object:
+    (answer,) = ask({"task": task, **job})
+    assert "error" not in answer, answer
+    return answer["found"]
+
+
+def refused(task: str, **job) -> dict:
+    (answer,) = ask({"task": task, **job})
+    assert "error" in answer, answer
+    return answer
+
+
+# ------------------------------------------------------------------------- PyTorch's gradients
+
+ADDITIVE, DOT = "dot(v, tanh(W(q) + U(k)))", "dot(q, k)"
+OWN_PAIRS = "\n".join(
+    ["das Kind schläft = the child is asleep now", "ein Kind schläft = a child sleeps"] * 8
+)
+
+# A score's line -> the same for q (B, 1, n), k (B, S, n), weights p, places i and j (S,) from 1.
+EXPRESSIONS = {
+    ADDITIVE: lambda q, k, p, i, j: torch.tanh(q @ p["W"].T + k @ p["U"].T) @ p["v"][0],
+    DOT: lambda q, k, p, i, j: (q * k).sum(-1),
+    "dot(q, k) / sqrt(n)": lambda q, k, p, i, j: (q * k).sum(-1) / q.size(-1) ** 0.5,
+    "dot(q, W(k))": lambda q, k, p, i, j: torch.einsum("bxn,nd,bsd->bs", q, p["W"], k),
+    "W(q)[j]": lambda q, k, p, i, j: (q[:, 0] @ p["W"].T)[:, : k.size(1)],
+    "dot(v, tanh(W([q; k])))": lambda q, k, p, i, j: (
+        torch.tanh(torch.cat([q.expand_as(k), k], -1) @ p["W"].T) @ p["v"][0]
+    ),
+    "dot(relu(W(q)), sigmoid(U(k) - u)) - abs(i - j) / 2": lambda q, k, p, i, j: (
+        (torch.relu(q @ p["W"].T) * torch.sigmoid(k @ p["U"].T - p["u"][0])).sum(-1)
+        - (i - j).abs() / 2
+    ),
+    "-(a * dot(q - k, q - k) + b) / exp(dot(u, k) / n)": lambda q, k, p, i, j: (
+        -(p["a"][0, 0] * ((q - k) ** 2).sum(-1) + p["b"][0, 0])
+        / torch.exp((k @ p["u"][0]) / q.size(-1))
+    ),
+    "dot(W(q), W(k)) + W(v)[j] * 0": None,  # W would have two shapes
+    "3": lambda q, k, p, i, j: torch.full(k.shape[:2], 3.0, dtype=k.dtype),
+}
+
+
+def gru(x, h, U):
+    """Cho et al. 2014, the reset gate after the product."""
+    x_r, x_z, x_c = x.chunk(3, -1)
+    h_r, h_z, h_c = (h @ U.T).chunk(3, -1)
+    r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
+    return (1 - z) * h + z * torch.tanh(x_c + r * h_c)
+
+
+def annotate(spec, p, x):
+    """Annotations (B, S, n) and the final states (B, n) of words x (B, S)."""
+    sides, finals = [], []
+    for side in ("forward", "backward")[: spec.get("directions", 2)]:
+        W, U, b = (p[f"{side}.{name}"] for name in "WUb")
+        embedded = p["source"][x] @ W.T + b
+        h, states = torch.zeros(len(x), U.size(1), dtype=U.dtype), []
+        order = range(x.size(1)) if side == "forward" else reversed(range(x.size(1)))
+        for s in order:
+            h = gru(embedded[:, s], h, U)
+            states.append(h)
+        sides.append(torch.stack(states if side == "forward" else states[::-1], 1))
+        finals.append(h)
+    return torch.cat(sides, -1), torch.cat(finals, -1)
+
+
+def attend(spec, p, q, k, i):
+    """Weights (B, S) of the query q (B, n) at step i, counted from 0."""
+    own = {name[6:]: value for name, value in p.items() if name.startswith("score.")}
+    S = k.size(1)
+    places = torch.arange(S)
+    words = S - 1 if spec.get("mask", True) else S
+    scores = EXPRESSIONS[spec["score"]](q[:, None], k, own, i + 1, places + 1)
+    scores = scores * (SHARPNESS if spec.get("sharp", True) else 1)
+    D = spec.get("D", 2)
+    keep, gain = (places < words).expand(len(q), S), 1
+    if spec.get("window") == "local-m":
+        keep = keep & ((places - min(i, words - 1)).abs() <= D)
+    elif spec.get("window") == "local-p":
+        centre = words * torch.sigmoid(torch.tanh(q @ p["window.W"].T) @ p["window.v"].T)  # (B, 1)
+        keep = keep & ((places - centre).abs() <= D)
+        gain = torch.exp(-((places - centre) ** 2) / (2 * (D / 2) ** 2))
+    return scores.masked_fill(~keep, -torch.inf).softmax(-1) * gain
+
+
+def expected(spec, p, x, read, y):
+    """Loss, and weights of each step."""
+    k, whole = annotate(spec, p, x)
+    attention, before = spec.get("attention", True), spec.get("asks") == "before"
+    s = t = torch.zeros(len(x), 32, dtype=k.dtype)
+    logits, aligned = [], []
+    for i in range(read.size(1)):
+        context = whole
+
+        def look(query, i=i):
+            aligned.append(attend(spec, p, query, k, i))
+            return torch.einsum("bs,bsd->bd", aligned[-1], k)
+
+        if attention and before:
+            context = look(s)
+        entering = p["target"][read[:, i]] @ p["decoder.W"].T + p["decoder.b"]
+        if before or not attention:
+            entering = entering + context @ p["decoder.C"].T
+        if spec.get("feeding"):
+            entering = entering + t @ p["decoder.F"].T
+        s = gru(entering, s, p["decoder.U"])
+        if attention and not before:
+            context = look(s)
+        t = torch.tanh(torch.cat([context, s], -1) @ p["output.W"].T)
+        logits.append(t @ p["output.V"].T + p["output.b"])
+    loss = torch.nn.functional.cross_entropy(
+        torch.stack(logits, 1).flatten(0, 1), y.flatten(), ignore_index=-1
+    )
+    return loss, aligned
+
+
+def specs() -> list[dict]:
+    made = [
+        {"score": line, "asks": asks, "enlarge": 2}
+        for line, also in EXPRESSIONS.items()
+        if also
+        for asks in ("before", "after")
+    ]
+    made += [
+        {"score": line, "window": window, "feeding": feeding, "task": "reverse"}
+        for line in (ADDITIVE, "dot(q, W(k))")
+        for window in ("global", "local-m", "local-p")
+        for feeding in (False, True)
+    ]
+    made += [
+        {"score": ADDITIVE, "asks": "before", "window": window, "mask": False, "feeding": True}
+        for window in ("global", "local-m", "local-p")
+    ]
+    made += [{"attention": False, "score": DOT, "directions": n, "task": "copy"} for n in (1, 2)]
+    made += [{"score": DOT, "directions": 1}, {"score": DOT, "sharp": False, "same": True}]
+    made += [{"score": ADDITIVE, "zero": True}]
+    made += [{"score": DOT, "window": window, "D": 3} for window in ("local-m", "local-p")]
+    made += [{"score": DOT, "task": "own", "pairs": OWN_PAIRS}]
+    return made
+
+
+def test_gradients_of_every_model_are_pytorchs():
+    jobs = [
+        {
+            "task": "gradients",
+            "enlarge": spec.pop("enlarge", 1),
+            "D": spec.get("D", 2),
+            "spec": {"seed": 5, **spec},
+        }
+        for spec in specs()
+    ]
+    furthest = 0.0
+    for job, answer in zip(jobs, ask(*jobs), strict=True):
+        assert "found" in answer, (job, answer)
+        ours, spec = answer["found"], job["spec"]
+        p = {
+            name: torch.tensor(value, dtype=torch.double, requires_grad=True)
+            for name, value in ours["parameters"].items()
+        }
+        x, read, y = (torch.tensor(ours["batch"][name]).T for name in ("x", "read", "y"))
+        loss, aligned = expected(spec, p, x, read, y)
+        loss.backward()
+        assert ours["loss"] == pytest.approx(loss.item(), rel=CLOSE), spec
+        assert len(ours["aligned"]) == len(aligned), spec
+        for mine, theirs in zip(ours["aligned"], aligned, strict=True):
+            np.testing.assert_allclose(mine, theirs.detach(), atol=CLOSE, err_msg=str(spec))
+        for name, value in p.items():
+            theirs = np.zeros(value.shape) if value.grad is None else value.grad.numpy()
+            mine = np.array(ours["gradients"][name], dtype=float)
+            apart = np.abs(mine - theirs).max() / max(np.abs(theirs).max(), 1e-3)
+            furthest = max(furthest, apart)
+            assert apart < CLOSE, (spec, name)
+    print(f"{len(jobs)} models: gradients within {furthest:.1e} of the largest")
+
+
+def test_every_parameter_of_a_model_has_a_gradient():
+    """But the embeddings of words that a batch does not hold."""
+    jobs = [
+        {"task": "gradients", "spec": {"score": ADDITIVE, "asks": "before", "feeding": True}},
+        {"task": "gradients", "spec": {"score": DOT, "window": "local-p", "feeding": True}},
+    ]
+    for answer in ask(*jobs):
+        for name, value in answer["found"]["gradients"].items():
+            assert np.abs(np.array(value, dtype=float)).max() > 0, name
+
+
+def test_the_end_of_the_source_and_all_outside_a_window_get_no_weight():
+    jobs = [
+        {"task": "gradients", "spec": {"score": DOT, "window": window, "mask": mask}}
+        for mask in (True, False)
+        for window in ("global", "local-m", "local-p")
+    ]
+    for job, answer in zip(jobs, ask(*jobs), strict=True):
+        align = np.array(answer["found"]["aligned"])  # (T, B, S)
+        spec = job["spec"]
+        if spec["mask"]:
+            assert (align[..., -1] == 0).all()
+        elif spec["window"] == "global":
+            assert align[-1, :, -1].max() > 0
+        if spec["window"] == "local-m":
+            T, _, S = align.shape
+            last = S - 1 - spec["mask"]
+            apart = np.abs(np.arange(S) - np.minimum(np.arange(T), last)[:, None])
+            assert (align.max(1)[apart > D] == 0).all()
+        if spec["window"] != "local-p":
+            np.testing.assert_allclose(align.sum(-1), 1, atol=1e-6)
+
+
+# ------------------------------------------------------------------------- the score's language
+
+CURVES = {
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "relu": lambda x: np.maximum(x, 0),
+    "exp": np.exp,
+    "abs": np.abs,
+}
+SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
+N = 3  # of q and of k
+
+# Trees as the parser answers them, of numbers and of vectors.
+numbers_first = st.one_of(
+    st.sampled_from("nijSab").map(lambda name: {"kind": "name", "name": name}),
+    st.sampled_from(["0", "2", "0.5", "10.25"]).map(lambda text: {"kind": "number", "text": text}),
+)
+vectors_first = st.sampled_from("qkuvw").map(lambda name: {"kind": "name", "name": name})
+
+
+def node(kind, **rest):
+    return st.fixed_dictionaries({"kind": st.just(kind), **rest})
+
+
+def call(names, *parts):
+    return node("call", name=st.sampled_from(names), parts=st.tuples(*parts).map(list))
+
+
+def grow(pair):
+    numbers, vectors = pair
+    sign, curve = st.sampled_from("+-*/"), list(CURVES)
+    first = st.sampled_from("qu").map(lambda name: {"kind": "name", "name": name})
+    place = node("place", parts=call(["P"], first).map(lambda one: [one]))
+    return (
+        st.one_of(
+            numbers,
+            node("pair", sign=sign, parts=st.tuples(numbers, numbers).map(list)),
+            call(["dot"], vectors, vectors),
+            call(curve, numbers),
+            node("minus", parts=st.tuples(numbers).map(list)),
+            place,
+        ),
+        st.one_of(
+            vectors,
+            node("pair", sign=sign, parts=st.tuples(vectors, numbers).map(list)),
+            node("pair", sign=sign, parts=st.tuples(numbers, vectors).map(list)),
+            node("pair", sign=sign, parts=st.tuples(vectors, vectors).map(list)),
+            call(curve, vectors),
+            call(["W", "U"], vectors),
+            call(["T"], node("join", parts=st.tuples(vectors, vectors).map(list))),
+            node("minus", parts=st.tuples(vectors).map(list)),
+        ),
+    )
+
+
+SHALLOW = (numbers_first, vectors_first)
+TREES = grow(grow(grow(SHALLOW)))[0]
+
+
+def spelled(tree, spaces: str = " ") -> str:
+    """A tree as a line, with every bracket."""
+    parts = [spelled(part, spaces) for part in tree.get("parts", [])]
+    match tree["kind"]:
+        case "number":
+            return tree["text"]
+        case "name":
+            return tree["name"]
+        case "call":
+            return f"{tree['name']}{spaces}({','.join(parts)})"
+        case "join":
+            return f"[{spaces}{';'.join(parts)}]"
+        case "minus":
+            return f"(-{parts[0]})"
+        case "place":
+            return f"{parts[0]}[{spaces}j]"
+    return f"({parts[0]}{spaces}{tree['sign']}{spaces}{parts[1]})"
+
+
+def value(tree, known):
+    """A tree's value by numpy, for one query and one word."""
+    if tree["kind"] == "number":
+        return float(tree["text"])
+    if tree["kind"] == "name":
+        return known[tree["name"]]
+    parts = [value(part, known) for part in tree["parts"]]
+    match tree["kind"]:
+        case "minus":
+            return -parts[0]
+        case "join":
+            return np.concatenate(parts)
+        case "place":
+            return parts[0][int(known["j"]) - 1]
+        case "pair":
+            return SIGNS[tree["sign"]](*parts)
+    if tree["name"] == "dot":
+        return parts[0] @ parts[1]
+    return known[tree["name"]] @ parts[0] if tree["name"] in known else CURVES[tree["name"]](*parts)
+
+
+@settings(max_examples=12)
+@given(st.lists(TREES, min_size=25, max_size=25), st.sampled_from(["", " ", "   "]))
+def test_what_is_read_is_what_was_written_and_printing_changes_nothing(trees, spaces):
+    wanted = [(tree, text) for tree in trees if len(text := spelled(tree, spaces)) <= 120]
+    read = ask(*({"task": "read", "text": text} for _, text in wanted))
+    again = ask(*({"task": "read", "text": one["found"]["printed"]} for one in read))
+    for (tree, text), one, other in zip(wanted, read, again, strict=True):
+        assert one["found"]["tree"] == tree, text
+        assert other["found"] == one["found"], text
+        assert len(one["found"]["printed"].replace(" ", "")) <= len(text.replace(" ", ""))
+
+
+@settings(max_examples=12)
+@given(st.lists(TREES, min_size=25, max_size=25), st.integers(0, 2**31))
+def test_a_line_computes_what_it_says(trees, seed):
+    rng = np.random.default_rng(seed)
+    B, S, i = 2, 4, 3
+    q, k = rng.normal(size=(B, N)), rng.normal(size=(B * S, N))
+    shapes = dict.fromkeys("uvw", (1, N)) | dict.fromkeys("ab", (1, 1))
+    shapes |= {"W": (N, N), "U": (N, N), "T": (N, 2 * N), "P": (26, N)}
+    own = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    lines = [text for tree in trees if len(text := spelled(tree)) <= 120]
+    given = {"q": q.tolist(), "k": k.tolist(), "S": S, "i": i, "words": S - 1}
+    given["parameters"] = {name: values.tolist() for name, values in own.items()}
+    answers = ask(*({"task": "compute", "text": text, **given} for text in lines))
+    flat = {name: values[0] if name in "uvw" else values for name, values in own.items()}
+    flat |= {name: own[name][0, 0] for name in "ab"}
+    for text, tree, answer in zip(
+        lines, (tree for tree in trees if spelled(tree) in lines), answers, strict=True
+    ):
+        expected = []
+        with np.errstate(all="ignore"):
+            for b in range(B):
+                for s in range(S):
+                    known = {"q": q[b], "k": k[b * S + s], "i": i, "j": s + 1, "S": S - 1, "n": N}
+                    expected.append(np.float64(value(tree, flat | known)))
+        got = np.array(answer["found"], dtype=float)
+        finite = np.isfinite(expected)
+        np.testing.assert_allclose(got[finite], np.array(expected)[finite], rtol=1e-6, err_msg=text)
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "words"),
+    [
+        ("", 1, "for example dot(q, k)"),
+        ("dot(q, k", 9, ") is missing before the end"),
+        ("dot(q k)", 7, ") is missing before k"),
+        ("dot(q, k))", 10, "nothing can follow here, but ) does"),
+        ("dot(q, k) % 2", 11, "the sign % is not known here"),
+        ("dot(q, h)", 8, "h is not known: q, k, u, v and w are vectors"),
+        (
+            "q + dot(q, k)",
+            3,
+            "a score is one number for each source word, and this is a vector of 4",
+        ),
+        ("tanh(W(q) + U(k))", 1, "is a dot missing?"),
+        ("dot(q, [q; k])", 1, "the same size, not a vector of 4 numbers and a vector of 8 numbers"),
+        ("dot(q, n)", 1, "not a vector of 4 numbers and a number"),
+        ("dot(v, [q; k] + u)", 15, "+ takes parts of the same size, not a vector of 8 numbers"),
+        (
+            "dot(v, W(q) + W([q; k]))",
+            15,
+            "W is already a matrix of 4 x 4, and cannot be one of 4 x 8",
+        ),
+        ("dot(q)", 1, "dot takes two arguments, not 1"),
+        ("tanh(q, k)", 1, "tanh takes one argument, not 2"),
+        ("W(2)", 1, "W takes a vector, not a number"),
+        ("softmax(q)", 1, "the function softmax is not known: use dot, tanh"),
+        ("constructor(q)", 1, "the function constructor is not known"),
+        ("dot(q, constructor)", 8, "constructor is not known"),
+        ("dot(q, valueOf)", 8, "valueOf is not known"),
+        ("dot(q, tanh)", 8, "tanh needs brackets, as in tanh(q)"),
+        ("dot(q, W)", 8, "W needs brackets"),
+        ("q[j]", 2, "[j] follows a learned matrix"),
+        ("W(q)[i]", 6, "only [j] can follow"),
+        ("W(k)[j]", 5, "no k or j inside"),
+        ("[2; q]", 2, "only vectors can be joined"),
+        ("+ dot(q, k)", 1, "something is missing before +"),
+        ("(" * 40 + "1", 22, "too many brackets in brackets"),
+        ("-" * 40 + "1", 21, "too many signs"),
+        ("1 + " * 40 + "1", 121, "at most 120 signs"),
+    ],
+)
+def test_errors_say_where_and_which_shapes(line, column, words):
+    answer = refused("plan", text=line, n=4, d=4)
+    assert answer["error"].startswith(f"column {column}: "), answer
+    assert words in answer["error"]
+    assert answer["at"] == column - 1
+
+
+def test_a_line_says_what_it_learns():
+    assert found("plan", text=ADDITIVE, n=4, d=6) == {"v": [1, 4], "W": [4, 4], "U": [4, 6]}
+    assert found("plan", text="W(q)[j]", n=4, d=6) == {"W": [26, 4]}
+    assert found("plan", text="dot(q, W(k))", n=4, d=6) == {"W": [4, 6]}
+
+
+# ------------------------------------------------------------------------- tasks
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("length", [4, 8, 16])
+@pytest.mark.parametrize("task", ["copy", "reverse", "german"])
+def test_sentences_and_their_links(task, length, seed):
+    made = found("corpus", spec={"task": task, "length": length, "seed": seed, "same": False})
+    assert len(made["heldOut"]) == 32
+    assert len(made["train"]) > 500
+    held = {" ".join(one["source"]) for one in made["heldOut"]}
+    assert held.isdisjoint(" ".join(one["source"]) for one in made["train"])
+    lengths = {len(one["source"]) for one in made["train"]}
+    assert (min(lengths), max(lengths)) == (4, length)
+    meaning: dict[str, set[str]] = {}
+    for one in made["train"]:
+        source, target, links = one["source"], one["target"], one["links"]
+        assert sorted(links) == list(range(len(source)))  # each word once
+        for word, from_ in zip(target, links, strict=True):
+            meaning.setdefault(source[from_], set()).add(word)
+    assert all(len(words) == 1 for words in meaning.values())
+    if task == "copy":
+        assert all(one["target"] == one["source"] for one in made["train"])
+    elif task == "reverse":
+        assert all(one["target"] == one["source"][::-1] for one in made["train"])
+    else:  # the participle is last, and comes after the auxiliary in English
+        for one in made["train"]:
+            last = one["links"].index(len(one["source"]) - 1)
+            assert one["target"][last - 1] in {"has", "had"}
+
+
+def test_no_word_of_the_german_task_can_be_guessed_but_the_article_that_is_always_the_same():
+    for same, articles in ((False, {"the", "a", "my", "this"}), (True, {"the"})):
+        made = found("corpus", spec={"task": "german", "length": 8, "seed": 1, "same": same})
+        after: dict[tuple, set] = {}
+        for one in made["train"]:
+            for before, word in pairwise(["", *one["target"], ""]):
+                after.setdefault(before, set()).add(word)
+        assert after["seen"] == articles | {"Anna", "Peter"}
+        alone = {word for word, words in after.items() if len(words) == 1}
+        assert alone == {"today", "there"}  # after which only the end comes
+        assert all(len(after[word]) == 5 for word in articles)
+
+
+def test_the_readers_own_pairs():
+    pairs = "das Haus = the house\n\nDer Hund schläft.\tThe dog sleeps.\n" + "a | b\n" * 6
+    made = found("pairs", text=pairs)
+    assert [one["source"] for one in made[:3]] == [
+        ["das", "Haus"],
+        ["Der", "Hund", "schläft", "."],
+        ["a"],
+    ]
+    assert made[1]["target"] == ["The", "dog", "sleeps", "."]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "paste at least 8 lines, source = target; these are 0"),
+        ("a = b\n" * 7, "these are 7"),
+        ("a = b\n\nc d\n", "line 3: write source = target"),
+        ("a = b = c\n", "line 1: write source = target"),
+        ("a\t \n" * 8, "line 1: write source = target"),
+        ("  = b\n", "line 1: write source = target"),
+        ("a = " + "b " * 21, "line 1: 21 words and signs, and at most 20 are read"),
+        ("a = b\n" * 401, "these are 401 lines, and at most 400"),
+    ],
+)
+def test_pairs_that_cannot_be_read_name_their_line(text, message):
+    assert message in refused("pairs", text=text)["error"]
+
+
+# ------------------------------------------------------------------------- training
+
+
+def test_the_same_seed_trains_the_same_and_another_another():
+    spec = {"task": "reverse", "score": DOT}
+    jobs = [{"task": "train", "updates": 20, "spec": {**spec, "seed": n}} for n in (3, 3, 4)]
+    one, again, other = (answer["found"]["looks"] for answer in ask(*jobs))
+    assert one == again
+    assert one[0]["loss"] != other[0]["loss"]
+    assert [look["updates"] for look in one] == [0, 10, 20]
+
+
+def test_what_is_drawn_fits_together():
+    trained = found("train", updates=40, spec={"task": "german", "score": DOT, "seed": 2})
+    about, rows, look = trained["about"], trained["rows"], trained["looks"][-1]
+    assert about["source"][-1] == rows[-1]["word"] == "</s>"
+    assert len(about["source"]) == 9
+    weights = np.array([row["weights"] for row in rows])
+    assert weights.shape == (len(rows), 9)
+    np.testing.assert_allclose(weights.sum(1), 1, atol=1e-5)
+    assert 0 <= look["mass"] <= 1
+    assert 0 <= look["top"] <= 1
+    start = trained["looks"][0]
+    assert start["loss"] == pytest.approx(math.log(26), abs=0.7)
+    assert look["loss"] < start["loss"]
+    assert start["entropy"] <= math.log2(8)
+
+
+def test_without_attention_there_is_nothing_to_draw():
+    trained = found("train", updates=10, spec={"attention": False})
+    look = trained["looks"][-1]
+    assert [look[name] for name in ("mass", "top", "entropy")] == [None] * 3
+    assert all(row["weights"] is None for row in trained["rows"])
+
+
+@pytest.mark.parametrize(
+    ("score", "at"),
+    [("dot(q, k) / 0", 0), ("sqrt(dot(q, k) - 100)", 0), ("exp(exp(9 * n)) - j", 0)],
+)
+def test_it_stops_where_numbers_cease_to_be_numbers_and_says_so(score, at):
+    trained = found("train", updates=30, spec={"task": "copy", "score": score})
+    assert trained["updates"] == at
+    assert "was no longer a number" in trained["trouble"]
+    assert "Change the score" in trained["trouble"]
