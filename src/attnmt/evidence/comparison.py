@@ -49,7 +49,7 @@ comparisons the intervals are widened, see :func:`decide`.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -379,7 +379,7 @@ class Comparison:
         """Where the claim ends, 0 or the margin below 0 for "not below"."""
         return -self.margin if self.expected == "not below" else 0.0
 
-    @property
+    @cached_property
     def p_value(self) -> float:
         """Two-sided p-value of :attr:`bound`. At the level 1 - p the interval just reaches it."""
         distance = abs(self.difference - self.bound)

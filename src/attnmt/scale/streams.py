@@ -23,10 +23,10 @@ from datasets.distributed import split_dataset_by_node
 from attnmt.batches import Batch, make_batch
 from attnmt.checks import one_of, whole
 from attnmt.corpus import Corpus, Pair
+from attnmt.recipes import Recipe
 from attnmt.scale.shards import Text, files_of, pick, read_all, shards_of
 from attnmt.scale.survey import Survey, Words, kept_in, look_over, verdict
 from attnmt.text import DataUnavailable, data_folder
-from attnmt.training import Recipe
 from attnmt.vocab import Vocabulary, detokenise, tokenise
 
 TOKENISERS = ("moses", "spaces")

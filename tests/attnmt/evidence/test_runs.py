@@ -4,7 +4,6 @@ import json
 import os
 from collections import defaultdict
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -30,7 +29,7 @@ from attnmt.evidence import joined, plan, store
 from attnmt.evidence import record as recording
 from attnmt.evidence.folders import results_folder
 from attnmt.evidence.models import MODELS
-from attnmt.evidence.modern import Modern
+from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.plan import TITLES, model_arguments, planned, read_plan, recipe_of
 from attnmt.evidence.record import make_run, measure, measure_again, record
 from attnmt.evidence.store import (
@@ -44,8 +43,8 @@ from attnmt.evidence.store import (
 )
 from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import sutskever
+from attnmt.recipes import BAHDANAU
 from attnmt.text.subwords import in_pieces
-from attnmt.training import BAHDANAU
 
 
 def use(monkeypatch, some: dict, corpora: dict | None = None) -> None:
@@ -65,7 +64,9 @@ def model(corpus):
 def made(model, corpus):
     samples = ["w1 w2 w3", "w4"]
     recipe = Recipe(epochs=2, batch_size=16)
-    return record("tiny-made-0", model, corpus, recipe, 0, samples=samples, curve=2, progress=False)
+    return record(
+        "tiny-made-0", model, corpus, recipe, 0, samples=samples, curve_every=2, progress=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -265,14 +266,16 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
     use(monkeypatch, here, {"made": corpus})
     monkeypatch.setattr(training, "best_device", lambda: "cpu")
     plain, new = (make_run(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
-    had = {"smoothing": 0.2, "precision": training.precision_on("cpu", "bf16")}
+    had = {"smoothing": 0.2, "precision": precision_on("cpu", "bf16")}
     assert (plain.modern, new.modern) == ({}, had)
     assert [epoch.bleu for epoch in plain.history.epochs] == [None] * 3
     assert all(epoch.bleu >= 0 for epoch in new.history.epochs)  # asked for by the system
     assert plain.model == new.model
     by_hand = luong(corpus, hidden=6, seed=1)
-    engine = partial(Modern, **modern)
-    fit(by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, engine=engine)
+    objective = Modern(**had)
+    fit(
+        by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, objective=objective
+    )
     assert new.test_perplexity == pytest.approx(perplexity(by_hand, corpus.test))
     assert new.test_perplexity != plain.test_perplexity
 
@@ -469,17 +472,17 @@ def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch):
     }
     use(monkeypatch, here, {"made": corpus})
     at_once, _ = make_run("tiny-made-0", progress=False)
-    end = training.Training.end_epoch
+    validated = training.Training.validated
 
     def killed(self, *args):
         if self.epoch == 2:
             raise MemoryError
-        return end(self, *args)
+        return validated(self, *args)
 
-    monkeypatch.setattr(training.Training, "end_epoch", killed)
+    monkeypatch.setattr(training.Training, "validated", killed)
     with pytest.raises(MemoryError):
         make_run("tiny-made-0", tmp_path, progress=False)
-    monkeypatch.setattr(training.Training, "end_epoch", end)
+    monkeypatch.setattr(training.Training, "validated", validated)
     resumed, _ = make_run("tiny-made-0", tmp_path, progress=False)
     assert resumed.bleu == at_once.bleu
     assert resumed.test_perplexity == at_once.test_perplexity
