@@ -39,5 +39,5 @@ def test_a_factor_multiplies_the_first_scores(score):
     first = {(s, size, run["seed"]): run["first_spread"] for s, size, run in RUNS}
     for s, size, seed in first:
         if s == score:
-            usual = first[score, "1", seed]
-            assert first[score, size, seed] == pytest.approx(float(size) * usual, rel=0.02)
+            quarter = first[score, "0.25", seed]
+            assert first[score, size, seed] == pytest.approx(4 * float(size) * quarter, rel=0.02)
