@@ -1,4 +1,4 @@
-"""The live blocks of the pages, as `press.live` reads them."""
+"""The live blocks of the pages, as `press.extensions.live` reads them."""
 
 import ast
 import gzip
@@ -10,8 +10,8 @@ import pytest
 from attnmt.attention import Additive, Attention, weigh
 from attnmt.book.live import weights
 from attnmt.decoder import BahdanauDecoder
-from press import live
 from press.contents import ROOT
+from press.extensions import live
 
 PAGE = """Text.
 
@@ -68,7 +68,7 @@ def test_chapters_two_to_seven_have_a_block():
 @pytest.mark.parametrize("shown", BLOCKS, ids=lambda shown: shown.name)
 def test_every_block_has_a_still_of_the_models_that_the_package_holds(shown):
     still = live.still(shown)
-    assert live.marks(shown.models) in still, "draw it again: python -m press.stills"
+    assert live.marks(shown.models) in still, "draw it again: python -m press.extensions.stills"
     assert re.search(r"<table\b.*<caption\b", still) or shown.models == ("rnnencdec",)
     assert "<button" not in still
     assert "<script" not in still
