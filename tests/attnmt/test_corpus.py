@@ -123,6 +123,13 @@ def test_empty_and_over_long_pairs_are_dropped_and_counted(shelf, tmp_path):
     assert max(len(pair.source) for pair in corpus.train) <= 50
 
 
+def test_a_corpus_says_whose_its_text_is_and_how_bleu_reads_it(shelf, tmp_path):
+    captions = multi30k("de-en", train=9, folder=tmp_path, url=shelf.url)
+    grammar = grammar_corpus(train=9, valid=1, test=1, long=0, names=0)
+    assert (captions.own_text, captions.bleu_of_words) == (False, True)
+    assert (grammar.own_text, grammar.bleu_of_words) == (True, False)
+
+
 def test_the_draw_follows_the_seed_and_a_smaller_one_is_part_of_a_larger(shelf, tmp_path):
     def draw(train, seed):
         return multi30k("de-en", train=train, seed=seed, folder=tmp_path, url=shelf.url).train
