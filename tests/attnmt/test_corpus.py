@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import attnmt.text
-from attnmt import DataUnavailable, multi30k
+from attnmt import DataUnavailable, grammar_corpus, multi30k
 from attnmt.corpus import take_pairs
 from attnmt.text import data_folder
 
