@@ -66,7 +66,7 @@ class Run:
     samples: list[Sample]
     versions: dict[str, str]
     search_cpu_seconds: float
-    format: Literal["attnmt-run-1", "attnmt-run-2"]
+    format: Literal["attnmt-run-2"]
     modern: dict[str, Any] = field(default_factory=dict)
 
     @property
