@@ -24,7 +24,7 @@ from attnmt.evidence.claims import KINDS, judge, summary, verdict_table
 from attnmt.evidence.plan import TITLES
 from attnmt.evidence.store import Run, load_run, of_length
 from press.contents import chapter_numbers, chapters
-from press.numbers import bare
+from press.run.numbers import bare
 
 # ------------------------------------------------------------------------------ exercises
 
@@ -198,7 +198,7 @@ class FrozenClaims(SphinxDirective):
         for kind, title in KINDS.items():
             some = [row for row in rows if row.claim.kind == kind]
             lines += ["", f"**{kind}. {title}**", "", *verdict_table(some).splitlines()]
-        parent = nodes.container("", classes=["all-claims"])
+        parent = nodes.container("", classes=["all-claims", "frozen-claims"])
         self.state.nested_parse(StringList(lines), self.content_offset, parent)
         return [parent]
 

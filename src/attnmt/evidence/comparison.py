@@ -55,7 +55,7 @@ from typing import Literal
 import numpy as np
 from sacrebleu.metrics import BLEU
 from scipy.optimize import brentq
-from scipy.special import ndtri, stdtrit  # quantiles: of the normal, of Student's t
+from scipy.special import stdtrit  # quantiles: of the normal, of Student's t
 
 from attnmt.checks import one_of, whole
 
@@ -254,16 +254,6 @@ def by_scores(scores: Sequence[float], standard_error: float | None = None) -> S
     _several(len(values))
     _finite("a score", values, np.array(standard_error or 0.0))
     return System(values, standard_error=standard_error)
-
-
-def by_bounds(scores: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> System:
-    """A system of which each seed's score and its 95% bootstrap interval are known.
-
-    How much of the sentences' luck the seeds share is not known. All of it is assumed: the widest.
-    """
-    widths = np.array(highs, dtype=float) - np.array(lows, dtype=float)
-    errors = widths / (2 * ndtri(0.975))
-    return by_scores(scores, float(np.sqrt((errors**2).mean())))
 
 
 def constant(value: float) -> System:
