@@ -29,7 +29,7 @@ export MALLOC_TRIM_THRESHOLD_ = 1000000000
 help:
 	@echo "make book       install, execute what is not as stored, and build the book (EXECUTE=all: execute everything)"
 	@echo "make html       build the book from the stored outputs, without executing"
-	@echo "make slides     only the slides, which the book has too, from the stored outputs"
+	@echo "make slides     the same, and where the slides are, which every build makes"
 	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
 	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
 	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
@@ -49,7 +49,7 @@ help:
 book: $(STAMP)
 	@echo "==> execute the chapters: $(EXECUTE)"
 	rm -rf _build/run
-	$(BIN)/python -m press.execute --jobs $(JOBS) --into _build/run $(if $(filter all,$(EXECUTE)),,--stale) $(CHAPTERS)
+	$(BIN)/python -m press.run.execute --jobs $(JOBS) --into _build/run $(if $(filter all,$(EXECUTE)),,--stale) $(CHAPTERS)
 	@echo "==> build the book"
 	rm -rf _build/html _build/.doctrees
 	$(BIN)/jupyter-book build _build/run --path-output . --quiet
@@ -62,12 +62,11 @@ html: $(STAMP)
 	@echo "To read it, run: $(BIN)/python -m http.server --directory _build/html"
 	@echo "and open http://localhost:8000"
 
-slides: $(STAMP)
-	$(BIN)/python -m press.slides --into _build/slides $(CHAPTERS)
-	@echo "Open a page in $(CURDIR)/_build/slides"
+slides: html
+	@echo "The slides are in _build/html/slides: for example http://localhost:8000/slides/03_learning_to_align.html"
 
 notebooks: $(STAMP)
-	$(BIN)/python -m press.execute --jobs $(JOBS) --in-place $(CHAPTERS)
+	$(BIN)/python -m press.run.execute --jobs $(JOBS) --in-place $(CHAPTERS)
 
 record: $(STAMP)
 	$(BIN)/attnmt record $(RUNS)
@@ -80,24 +79,24 @@ study: $(STAMP)
 
 publish: $(STAMP)
 	@test -n "$(REPOSITORY)" || { echo "Which one? make publish REPOSITORY=https://github.com/someone/somewhere"; exit 1; }
-	$(BIN)/python -m press.publish "$(REPOSITORY)" --branch "$(BRANCH)"
+	$(BIN)/python -m press.colab.publish "$(REPOSITORY)" --branch "$(BRANCH)"
 
 student: whole $(STAMP)
-	$(BIN)/python -m press.student
+	$(BIN)/python -m press.editions.student
 
 grade: whole $(STAMP)
 	@test -n "$(ANSWERS)" || { echo "Whose? make grade ANSWERS=folder"; exit 1; }
-	$(BIN)/python -m press.grade "$(ANSWERS)"
+	$(BIN)/python -m press.editions.grade "$(ANSWERS)"
 
 pdf: html
 	@echo "==> print the book"
-	$(BIN)/python -m press.pdf
+	$(BIN)/python -m press.editions.pdf
 
 test: $(STAMP)
-	@$(BIN)/python -m press.check $(CHECKS)
+	@$(MAKE) --no-print-directory --keep-going $(CHECKS)
 
 test-all: $(STAMP)
-	@$(BIN)/python -m press.check $(EVERYTHING)
+	@$(MAKE) --no-print-directory --keep-going $(EVERYTHING)
 
 # Before what the student edition lacks.
 whole:
@@ -138,7 +137,7 @@ browser: whole $(STAMP)
 
 colab: $(STAMP)
 	@echo "==> as in Colab"
-	$(BIN)/python -m press.as_in_colab $(CHAPTERS)
+	$(BIN)/python -m press.colab.as_in_colab $(CHAPTERS)
 
 # The oldest and the newest Python that the book promises, each in an environment of its own.
 versions: whole

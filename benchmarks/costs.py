@@ -11,19 +11,19 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 
 import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from attnmt import Pair, Recipe, Translator, beam_search, luong
-from attnmt.batches import Batch, make_batch, pad
+from attnmt import Pair, Translator, beam_search, luong
+from attnmt.batches import Batch, batches, make_batch, pad
 from attnmt.encoder import StackedLSTM
 from attnmt.fast import HeldEncoder, by_onednn, sooner
-from attnmt.training import OPTIMISERS, Training
+from attnmt.recipes import OPTIMISERS
 from attnmt.vocab import Vocabulary
+from benchmarks.systems import learn
 from studies.study import save_store, store_of, versions
 
 STORE = store_of(__file__)
@@ -100,10 +100,8 @@ def step_of(
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
     batch = make_batch(pairs_of(corpus, sentences, source=source, target=target), *vocabularies)
     adam = OPTIMISERS["adam"](made.parameters(), lr=1e-3)
-    training = SimpleNamespace(model=made, recipe=Recipe(), optimiser=adam)
-    training.gradient = partial(Training.gradient, training)
     with sooner(made):
-        spent = median(lambda: Training.step(training, batch), clock)
+        spent = median(lambda: learn(made, adam, batch), clock)
         return {"milliseconds": spent, "mib": kept(made, batch)}
 
 
@@ -122,10 +120,13 @@ def epoch_of(pairs: int) -> dict[str, float]:
     corpus.train = pairs_of(corpus, pairs, source=LENGTH, target=LENGTH)
     corpus.fingerprint = str(pairs)
     model = luong(corpus, score="general", hidden=128).train()
-    steps = Training(model, corpus, Recipe(batch_size=SENTENCES), seed=0, path=None).steps()
+    adam = OPTIMISERS["adam"](model.parameters(), lr=1e-3)
+    vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
+    made = batches(corpus.train, *vocabularies, SENTENCES)
     with sooner(model):
-        next(steps)  # all pairs are put into order before the first
-        return {"milliseconds": median(lambda: next(steps), time.process_time, times=15)}
+        next(made)  # all pairs are put into order before the first
+        spent = median(lambda: learn(model, adam, next(made)), time.process_time, times=15)
+        return {"milliseconds": spent}
 
 
 def threads_of(threads: int) -> dict[str, float]:

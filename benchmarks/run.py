@@ -195,11 +195,14 @@ begin = time.process_time()
 import attnmt
 imported = time.process_time() - begin
 from attnmt import grammar_corpus, rnnsearch
-from attnmt.training import Recipe, Training
 from attnmt.batches import batches
+from attnmt.recipes import OPTIMISERS
+from benchmarks.systems import learn
 corpus = grammar_corpus(train=1_000, test=100)
-training = Training(rnnsearch(corpus).train(), corpus, Recipe(), 0, None)
-next(training.steps())
+model = rnnsearch(corpus).train()
+vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
+adam = OPTIMISERS["adam"](model.parameters(), lr=4e-3)
+learn(model, adam, next(batches(corpus.train, *vocabularies, 64)))
 print(imported, time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

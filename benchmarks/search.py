@@ -12,9 +12,8 @@ from torch import Tensor, nn
 
 from attnmt import beam_search, decoding, greedy, luong
 from attnmt.batches import Source, batches
-from attnmt.fast import sooner
+from attnmt.fast import sooner, without_denormals
 from attnmt.model import Translator
-from attnmt.training import without_denormals
 from attnmt.vocab import BOS, EOS, PAD, UNK
 from benchmarks.systems import joey_model, onmt_model
 

@@ -6,8 +6,6 @@ Bahdanau's model the encoder is a GRU of ``hidden`` units in each direction. The
 and gradients are clipped to norm 1 (not in the Annotated Encoder-Decoder, which does not clip).
 """
 
-from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -15,8 +13,8 @@ from torch import Tensor, nn
 
 from attnmt import luong, rnnsearch
 from attnmt.batches import Batch
-from attnmt.fast import sooner
-from attnmt.training import OPTIMISERS, Recipe, Training
+from attnmt.fast import sooner, without_denormals
+from attnmt.recipes import OPTIMISERS
 from attnmt.vocab import BOS, EOS, PAD, UNK
 from benchmarks import peers
 
@@ -30,8 +28,19 @@ def whole_target(batch: Batch) -> Tensor:
     return torch.cat([batch.target_in[:, :1], batch.target_out], dim=1)
 
 
+@without_denormals()
+def learn(model: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch) -> float:
+    """One step of attnmt; the loss per token."""
+    optimiser.zero_grad(set_to_none=True)
+    loss = model.token_losses(batch).mean()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+    optimiser.step()
+    return float(loss.detach())
+
+
 class Attnmt:
-    """attnmt, by :meth:`Training.step`."""
+    """attnmt, as :func:`attnmt.training.fit` takes a step."""
 
     def __init__(self, corpus, kind: str, hidden: int, embedding: int):
         sizes = {"hidden": hidden, "embedding": embedding, "seed": 1}
@@ -41,9 +50,7 @@ class Attnmt:
             luongs = {"score": "general", "bidirectional": True, "feeding": kind == "feeding"}
             self.model = luong(corpus, **luongs, **sizes)
         self.model.train()
-        adam = OPTIMISERS["adam"](self.model.parameters(), lr=RATE)
-        self.training = SimpleNamespace(model=self.model, recipe=Recipe(), optimiser=adam)
-        self.training.gradient = partial(Training.gradient, self.training)
+        self.adam = OPTIMISERS["adam"](self.model.parameters(), lr=RATE)
 
     def prepare(self, batch: Batch) -> Batch:
         """As it is."""
@@ -52,8 +59,7 @@ class Attnmt:
     def step(self, batch: Batch) -> float:
         """Learn from a batch; the loss per token."""
         with sooner(self.model):
-            seen = Training.step(self.training, batch)
-        return seen["loss"] / seen["tokens"]
+            return learn(self.model, self.adam, batch)
 
 
 class JoeyVocabulary:

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
-from press.live import SOURCE
+from press.extensions.live import SOURCE
 from studies.study import ROOT, STUDIES, save_store
 
 STORE = STUDIES / "watch_it_learn.json"
@@ -115,7 +115,7 @@ def broken() -> list[dict]:
 
 def browser() -> list[dict]:
     """The page's own task in Chromium, by the clock."""
-    from press.pdf import chromium, sync_playwright
+    from press.editions.pdf import chromium, sync_playwright
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *args: object) -> None:

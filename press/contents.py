@@ -1,7 +1,10 @@
-"""Where the book lies, and what `_toc.yml` lists: pages, parts, chapters and their numbers."""
+"""Where the book lies, what `_toc.yml` lists, and copies of the working tree."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from collections.abc import Collection
 from pathlib import Path
 
 import yaml
@@ -57,3 +60,37 @@ def listed(root: Path = ROOT) -> list[tuple[str, list[str]]]:
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8"))
     parts = [(part["caption"], [c["file"] for c in part["chapters"]]) for part in toc["parts"]]
     return [("", [toc["root"]]), *parts]
+
+
+# --- copies of the tree
+
+GITS_OWN = (".gitattributes", ".gitignore", ".github")  # hidden, but what a repository needs
+
+
+def untracked(root: Path, *options: str) -> set[Path]:
+    """The files and whole folders that git does not track; none if `root` is no repository."""
+    command = ["git", "-C", root, "ls-files", "--others", "--directory", "-z", *options]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return set()
+    return {root / name for name in listed.split("\0")} - {root}
+
+
+def copy_tree(target: Path, root: Path = ROOT, besides: Collection[Path] = ()) -> Path:
+    """A copy of the working tree without environments, builds, hidden files, and those `besides`.
+
+    Of the hidden files, those that a repository needs are copied.
+    """
+
+    def left_out(folder: str, names: list[str]) -> list[str]:
+        return [
+            name
+            for name in names
+            if (name.startswith((".", "__pycache__", "_build")) and name not in GITS_OWN)
+            or (Path(folder) / name / "pyvenv.cfg").exists()
+            or (Path(folder) / name).resolve() == target.resolve()
+            or Path(folder) / name in besides
+        ]
+
+    return Path(shutil.copytree(root, target, ignore=left_out, dirs_exist_ok=True))

@@ -1,7 +1,8 @@
-"""Letters of a diagram as outlines, so that every browser, phone and printer shows the same.
+"""Diagrams for every browser, phone and printer: `python -m press.outlines`.
 
-The font is DejaVu Sans, which comes with Matplotlib, at nine tenths of its width, as its condensed
-cut has it. Each letter is drawn once and used wherever it stands.
+Each SVG in `press/figures` is written into `book/figures` with its letters as outlines. The font is
+DejaVu Sans, which comes with Matplotlib, at nine tenths of its width, as its condensed cut has it.
+Each letter is drawn once and used wherever it stands.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from xml.etree.ElementTree import Element, SubElement
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.path import Path as Outline
 from matplotlib.textpath import TextToPath
+
+from press.contents import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 NARROW = 0.9
@@ -119,3 +122,10 @@ def with_outlines(source: str) -> str:
         root.attrib.pop(key, None)
     ElementTree.indent(root, space="")
     return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+if __name__ == "__main__":
+    for path in sorted((ROOT / "press" / "figures").glob("*.svg")):
+        drawn = with_outlines(path.read_text(encoding="utf8"))
+        (ROOT / "book" / "figures" / path.name).write_text(drawn, encoding="utf8", newline="\n")
+        print(path.name)

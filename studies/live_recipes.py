@@ -16,7 +16,7 @@ from attnmt.book.demonstration import MOST, translate_test
 from attnmt.book.sizes import LIVE, LIVE_PAIRS
 from attnmt.corpus import Corpus
 from attnmt.model import CONSTRUCTORS
-from attnmt.training import Recipe
+from attnmt.recipes import Recipe
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)
@@ -71,7 +71,7 @@ def train(corpus: Corpus, system: str, recipe: Recipe, *, seed: int) -> dict:
     """Train one model from one seed; returns its learning curve and what a chapter measures."""
     arguments = SYSTEMS[system] | {"seed": seed}
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
-    history = fit(model, corpus, recipe, seed=seed, device="cpu", progress=False, curve=CURVE)
+    history = fit(model, corpus, recipe, seed=seed, device="cpu", progress=False, curve_every=CURVE)
     found = translate_test(model, corpus)
     tested = corpus.test[:MOST]
     error = alignment_error_rate(force_align(model, tested), tested) if model.attends else None

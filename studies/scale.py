@@ -34,10 +34,10 @@ from safetensors.torch import load_file, save_file
 
 from attnmt import Corpus, Pair, Recipe, Vocabulary
 from attnmt.model import CONSTRUCTORS
+from attnmt.recipes import BAHDANAU, LUONG
 from attnmt.scale.processes import fit
 from attnmt.scale.streams import Reading, Stream, stream
 from attnmt.scale.survey import look_over
-from attnmt.training import BAHDANAU, LUONG
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)
@@ -160,11 +160,14 @@ def learn(job: dict[str, Any], out: Path) -> None:
     if os.environ.get("RANK", "0") == "0":
         seen = [[epoch.train_perplexity, epoch.valid_perplexity] for epoch in history.epochs]
         points = [point.valid_perplexity for point in history.curve]
+        scores = [epoch.bleu for epoch in history.epochs]
         cost = {"tokens": sum(epoch.tokens for epoch in history.epochs)}
         cost |= {"seconds": sum(epoch.seconds for epoch in history.epochs)}
         cost |= {"cpu_seconds": time.process_time(), "cpu_training": history.cpu_seconds}
         save_file(model.state_dict(), out)
-        Path(f"{out}.json").write_text(json.dumps({"epochs": seen, "curve": points} | cost))
+        Path(f"{out}.json").write_text(
+            json.dumps({"epochs": seen, "curve": points, "bleu": scores} | cost)
+        )
 
 
 def trained(size: int, job: dict[str, Any], out: Path) -> dict[str, Any]:
@@ -208,11 +211,11 @@ def same(folder: Path, recipes: dict[str, Recipe] = RECIPES, updates: int = UPDA
     rows = []
     for name, recipe in recipes.items():
         train = recipe.batch_size * updates // 2 - 7  # two epochs, whose last batch is smaller
-        job = {"train": train, "model": MODELS[name], "double": True, "how": {"curve": 5}}
+        job = {"train": train, "model": MODELS[name], "double": True, "how": {"curve_every": 5}}
         job["recipe"] = Recipe(**vars(recipe) | {"epochs": 2, "keep": "last"})
         one = trained(1, job, folder / "one")
         for size, accumulate in ((2, 1), (4, 1), (2, 3)):
-            job["how"] = {"curve": 5, "accumulate": accumulate}
+            job["how"] = {"curve_every": 5, "accumulate": accumulate}
             several = trained(size, job, folder / "several")
             row = {"recipe": name, "processes": size, "accumulate": accumulate, "updates": updates}
             rows.append(row | apart(one, several))
@@ -301,7 +304,7 @@ def streamed(folder: Path, pairs: int = PAIRS, processes: int = 1) -> dict[str, 
 
     def lanes() -> Iterator[Iterator[tuple[str, str]]]:
         for number in range(reading.lanes):
-            yield reading.texts(reading.lane(number))
+            yield reading.texts(number)
             mark((number + 1) * pairs // reading.lanes)
 
     survey = look_over(lanes(), reading.words, 20, max_length=50)

@@ -11,12 +11,14 @@ caption is stored. What is stored is not done again.
 Usage: make study NAME=strongest
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn.functional import dropout
 
 from attnmt import Ensemble, Translator, beam_search, greedy
@@ -31,8 +33,9 @@ from attnmt.evidence.protocols import protocols
 from attnmt.evidence.store import load_run
 from attnmt.metrics import perplexity, texts
 from attnmt.model import seeded
+from attnmt.recipes import Recipe
 from attnmt.text.subwords import in_words
-from attnmt.training import Epoch, fit
+from attnmt.training import fit
 from studies.study import head_of, open_store, save_store, store_of, trained_model
 
 STORE = store_of(__file__)
@@ -128,64 +131,80 @@ def samples(models: dict[str, Model], penalty: float) -> list[dict[str, Any]]:
     return found
 
 
-class Tried(Modern):
-    """Adds to :class:`.Modern` what the trials need.
+class Computed(nn.Module):
+    """An objective as a module, so that it can be computed with other weights."""
 
-    The mean of the weights after the last epochs is kept in ``averaged``.
+    def __init__(self, objective: Modern, model: Translator):
+        super().__init__()
+        self.objective = objective
+        self.model = model
 
-    Args:
-        arguments, more: of :class:`.Modern`.
-        average: epochs of which the mean is.
-        drop_recurrent: the share of the LSTMs' recurrent weights that are 0 in an update (Merity et
-            al. 2018, section 2).
-        warm_up: updates in which the rate rises from 0.
+    def forward(self, batch: Batch) -> Tensor:
+        """The loss of each target token, (tokens,)."""
+        return self.objective(self.model, batch)
+
+
+@dataclass(frozen=True)
+class Dropping:
+    """An objective of which some of the LSTMs' recurrent weights are 0 (Merity et al. 2018).
+
+    Attributes:
+        objective: without that.
+        share: of the weights, drawn anew for each update (section 2 there).
     """
 
-    def __init__(
-        self,
-        *arguments: Any,
-        average: int = LAST,
-        drop_recurrent: float = 0.0,
-        warm_up: int = 0,
-        **more: Any,
-    ):
-        super().__init__(*arguments, **more)
-        self.average = average
-        self.averaged: dict[str, Tensor] = {}
-        self.drop_recurrent = drop_recurrent
-        self.warm_up = warm_up
+    objective: Modern
+    share: float
 
-    @property
-    def learning_rate(self) -> float:
-        """As of :class:`.Training`, less in the warm-up."""
-        rising = min(1.0, (self.updates + 1) / self.warm_up) if self.warm_up else 1.0
-        return rising * super().learning_rate
+    def __call__(self, model: Translator, batch: Batch) -> Tensor:
+        """The loss of each target token, (tokens,)."""
+        dropped = {
+            f"model.{name}": weights * dropout(torch.ones_like(weights), self.share)
+            for name, weights in model.named_parameters()
+            if "weight_hh" in name
+        }
+        return functional_call(Computed(self.objective, model), dropped, (batch,))
 
-    def gradient(self, batch: Batch) -> tuple[float, int]:
-        """As of :class:`.Modern`, with some of the recurrent weights at 0."""
-        if not self.drop_recurrent:
-            return super().gradient(batch)
-        dropped = []
-        for name, weights in self.model.named_parameters():
-            if "weight_hh" in name:
-                kept = dropout(torch.ones_like(weights), self.drop_recurrent)
-                dropped.append((weights, weights.detach().clone(), kept))
-                weights.data.mul_(kept)
-        found = super().gradient(batch)
-        for weights, before, kept in dropped:
-            weights.data.copy_(before)
-            weights.grad.mul_(kept)
-        return found
 
-    def end_epoch(self, measure_bleu: bool) -> Epoch:
-        """As of :class:`.Training`; the weights after the last epochs join the mean."""
-        epoch = super().end_epoch(measure_bleu)
-        joined = epoch.epoch - (self.recipe.epochs - self.average)  # epochs in the mean by now
-        if joined > 0:
-            for name, weights in self.model.state_dict().items():
-                before = self.averaged.get(name, weights)
-                self.averaged[name] = before.lerp(weights, 1 / joined)
-        return epoch
+@dataclass(frozen=True)
+class Warming(Recipe):
+    """A recipe whose rate rises from 0 first.
+
+    Attributes:
+        warm_up: updates in which it rises.
+        updates_per_epoch: of all epochs.
+    """
+
+    warm_up: int = 0
+    updates_per_epoch: int = 1
+
+    def learning_rate_of(self, epoch: int, done: float = 0.0) -> float:
+        """As of :class:`.Recipe`, less in the warm-up."""
+        updates = round((epoch - 1 + done) * self.updates_per_epoch)
+        rising = min(1.0, (updates + 1) / self.warm_up) if self.warm_up else 1.0
+        return rising * super().learning_rate_of(epoch, done)
+
+
+class Mean:
+    """The mean of a model's weights at some moments, a ``watch`` for :func:`.fit`.
+
+    Args:
+        first: updates before the first of these moments.
+    """
+
+    def __init__(self, first: int):
+        self.first = first
+        self.moments = 0
+        self.weights: dict[str, Tensor] = {}
+
+    def __call__(self, model: Translator, updates: int) -> None:
+        """Let the weights of now join the mean."""
+        if updates < self.first:
+            return
+        self.moments += 1
+        for name, weights in model.state_dict().items():
+            before = self.weights.get(name, weights)
+            self.weights[name] = before.lerp(weights, 1 / self.moments)
 
 
 class Scaled(nn.Embedding):
@@ -229,16 +248,22 @@ def trial(of: str, changes: dict[str, Any]) -> dict[str, Any]:
         with seeded(0):
             tie(model)
     modern = read_plan()["systems"][of]["modern"] | changes.get("modern", {})
+    warm_up, share = modern.pop("warm_up", 0), modern.pop("drop_recurrent", 0.0)
+    objective = Dropping(Modern(**modern), share) if share else Modern(**modern)
     recipe = replace(recipe_of(of, "pieces"), **changes.get("recipe", {}))
-    made = []
-
-    def engine(*arguments: Any, **more: Any) -> Tried:
-        made.append(Tried(*arguments, **more, **modern))
-        return made[0]
-
-    history = fit(model, corpus, recipe, engine=engine, progress=False)
+    steps = math.ceil(len(corpus.train) / recipe.batch_size)
+    mean_weights = Mean(first=(recipe.epochs - LAST + 1) * steps)
+    history = fit(
+        model,
+        corpus,
+        Warming(**vars(recipe), warm_up=warm_up, updates_per_epoch=steps),
+        objective=objective,
+        progress=False,
+        curve_every=steps,
+        watch=mean_weights,
+    )
     last = on_valid(model, corpus)
-    model.load_state_dict(made[0].averaged)
+    model.load_state_dict(mean_weights.weights)
     cost = {"cpu_seconds": round(history.cpu_seconds)}
     return {"changes": changes, **cost, **last, "mean": on_valid(model, corpus)}
 

@@ -182,7 +182,7 @@ def address():
 @pytest.fixture(scope="session")
 def browser():
     """A Chromium that finds no other machine's name."""
-    from press.pdf import Unprintable, chromium, sync_playwright  # they take their time
+    from press.editions.pdf import Unprintable, chromium, sync_playwright  # they take their time
 
     try:
         path = chromium()

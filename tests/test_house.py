@@ -1,4 +1,4 @@
-"""The house rules: who may import whom, and what the README names."""
+"""The house rules: who may import whom, and commands that pages name."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from press.tree import copy_tree
+from press.contents import copy_tree
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,7 +32,7 @@ def test_imports_run_one_way():
         ("src/attnmt/metrics.py", "import attnmt.evidence.store"),
         ("src/attnmt/grammar/__init__.py", "import attnmt.vocab"),
         ("src/attnmt/evidence/store.py", "import studies.study"),
-        ("press/slides.py", "import studies.study"),
+        ("press/editions/slides.py", "import studies.study"),
         ("src/attnmt/new.py", '"""A module without a place in the order."""'),
     ],
 )
@@ -46,10 +46,9 @@ def test_an_import_the_other_way_is_refused(tmp_path, file, line):
     assert Path(file).stem.replace("__init__", "attnmt.grammar") in done.stdout
 
 
-def test_readme_commands_are_targets():
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "book/for_lecturers.md"])
+def test_commands_that_a_page_names_are_targets(page):
     makefile = (ROOT / "Makefile").read_text(encoding="utf8")
     targets = set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
-    readme = (ROOT / "README.md").read_text(encoding="utf8")
-    commands = set(re.findall(r"\bmake (\w+)", readme))
-    assert {"book", "test"} <= commands
-    assert commands <= targets
+    commands = set(re.findall(r"`make ([a-z]+)", (ROOT / page).read_text(encoding="utf8")))
+    assert commands and commands <= targets

@@ -9,7 +9,6 @@
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from attnmt.evidence.claims import KINDS, judge, summary, verdict_table
 from attnmt.evidence.plan import TITLES
 from attnmt.evidence.store import Run, load_run, of_length
 from press.contents import chapter_numbers, chapters
-from press.numbers import bare
+from press.run.numbers import bare
 
 # ------------------------------------------------------------------------------ exercises
 
@@ -160,17 +159,29 @@ class AllClaims(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         lines = [ORDER, "|---" * 5 + "|"]
-        verdicts = Counter()
         for path, title, notebook in stored_chapters(self.env):
             for claim, source, measured, verdict in claims(notebook):
                 cells = f"{{doc}}`{title} <{path.stem}>`", claim, verdict, measured, source
                 lines.append(f"| {' | '.join(cells)} |")
-                verdicts[verdict.strip("*")] += 1
-        counted = ", ".join(f"{verdict}: {n}" for verdict, n in verdicts.most_common())
-        text = StringList([f"{verdicts.total()} claims. By verdict: {counted}.", "", *lines])
+        text = StringList(lines)
         parent = nodes.container("", classes=["all-claims"])
         self.state.nested_parse(text, self.content_offset, parent)
         return [parent]
+
+
+def whole_list(study: dict) -> str:
+    """How often the list has a false claim, in sentences of Markdown."""
+    none, measured = study["wrong"]["none"], study["wrong"]["as measured"]
+    return (
+        f"Each of the {len(study['tables'])} tables with rows of kinds A or B errs in at most "
+        f"{study['alpha']:.0%} of all cases, so somewhere in the list an error is likelier. We "
+        f"made up its scores {study['repetitions']:,} times and judged them like ours. If no two "
+        f"systems differed at all, {none['any']:.0%} of such lists would have at least one false "
+        f"claim (*agrees* or *opposite* where there is no difference), {none['kind A']:.0%} in a "
+        f"row of kind A; on average {none['rows']:.2f} of {study['rows']} rows. If the differences "
+        f"that are decided here are as large as measured, and all others zero, "
+        f"{measured['any']:.0%} would have one, {measured['kind A']:.0%} in a row of kind A."
+    )
 
 
 class FrozenClaims(SphinxDirective):
@@ -181,11 +192,13 @@ class FrozenClaims(SphinxDirective):
         for path in [results / "claims.toml", *sorted(results.glob("*.json"))]:
             self.env.note_dependency(str(path))
         rows = judge()
-        lines = summary(rows).splitlines()
+        study = json.loads((results / "studies" / "whole_list.json").read_text(encoding="utf-8"))
+        self.env.note_dependency(str(results / "studies" / "whole_list.json"))
+        lines = [*summary(rows).splitlines(), "", whole_list(study)]
         for kind, title in KINDS.items():
             some = [row for row in rows if row.claim.kind == kind]
             lines += ["", f"**{kind}. {title}**", "", *verdict_table(some).splitlines()]
-        parent = nodes.container("", classes=["all-claims"])
+        parent = nodes.container("", classes=["all-claims", "frozen-claims"])
         self.state.nested_parse(StringList(lines), self.content_offset, parent)
         return [parent]
 

@@ -9,7 +9,8 @@ from attnmt.decoding import force_align, read_dictionary, replace_unknown
 from attnmt.metrics import alignment_error_by_class, alignment_error_rate
 from attnmt.metrics import bleu, bleu_by_length, paired_bootstrap, perplexity
 from attnmt.model import Translator, luong, rnnencdec, rnnsearch, sutskever
-from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT, History, Recipe, fit
+from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT, Recipe
+from attnmt.training import History, fit
 from attnmt.vocab import Vocabulary, detokenise, tokenise
 from attnmt.text import DataUnavailable
 

@@ -9,6 +9,7 @@ only when asked for: its libraries are an extra.
 """
 
 import os
+import re
 import sys
 from argparse import Action
 from collections.abc import Callable, Mapping, Sequence
@@ -27,26 +28,28 @@ from attnmt import corpus as corpora
 from attnmt.book.live import shown
 from attnmt.book.live.view import show_live
 from attnmt.checks import one_of
-from attnmt.decoding import Translation, beam_search, force_align
+from attnmt.decoding import beam_search, force_align
 from attnmt.evidence import record as recording
 from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.folders import results_folder
 from attnmt.evidence.links import on_words
 from attnmt.evidence.models import load
-from attnmt.evidence.modern import Modern
+from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.plan import planned, read_plan
 from attnmt.evidence.protocols import protocols
 from attnmt.evidence.store import save_run
-from attnmt.metrics import alignment_error_rate, perplexity, texts
+from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import CONSTRUCTORS, Translator
+from attnmt.recipes import RECIPES, Recipe
 from attnmt.scale import INSTALL, is_first, process_count, recipe_file
 from attnmt.text.subwords import cut_pairs
-from attnmt.training import RECIPES, History, Recipe, best_device, fit
+from attnmt.training import ALONE, chosen_device, fit, likelihood
 
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
 GRAMMAR = {"name": "grammar"}  # the default corpus
 PARTS = ("train", "valid", "test", "long", "names")
+STREAM = "stream"  # a corpus of any size, which needs the extra
 
 
 def make(
@@ -59,10 +62,20 @@ def make(
     try:
         return choices[name](*first, **settings)
     except TypeError as error:
-        known = ", ".join(list(signature(choices[name]).parameters)[len(first) :])
-        said = str(error)
+        said = re.sub(r"^\S+\(\) ", "", str(error))  # which function says so is not asked
         said += "" if said.endswith((".", "?")) else "."  # later Pythons ask: did you mean ...?
+        known = ", ".join(list(signature(choices[name]).parameters)[len(first) :])
         raise ValueError(f"{what} {name}: {said} It has: {known}") from error
+
+
+def listed(command: Callable[..., None]) -> Callable[..., None]:
+    """Write into a command's help what corpora, models and recipes there are."""
+    command.__doc__ = command.__doc__.format(
+        corpora=", ".join([*CORPORA, STREAM]),
+        models=", ".join(CONSTRUCTORS),
+        recipes=", ".join(RECIPES),
+    )
+    return command
 
 
 def scale(module: str) -> Any:
@@ -82,11 +95,12 @@ def scale(module: str) -> Any:
 
 def chosen_corpus(settings: Settings) -> corpora.Corpus:
     """The corpus that the settings name; a stream needs the extra."""
-    one_of((*CORPORA, "stream"), **{"corpus.name": settings.get("name")})
-    streamed = settings["name"] == "stream"
-    return make("corpus", {"stream": scale("streams").stream} if streamed else CORPORA, settings)
+    one_of((*CORPORA, STREAM), **{"corpus.name": settings.get("name")})
+    streamed = settings["name"] == STREAM
+    return make("corpus", {STREAM: scale("streams").stream} if streamed else CORPORA, settings)
 
 
+@listed
 def train(
     out: str,
     model: Settings = {"name": "rnnsearch"},  # noqa: B006  (jsonargparse copies defaults)
@@ -107,13 +121,12 @@ def train(
 
     Args:
         out: The file to save the model in. It must not exist yet.
-        model: rnnencdec, sutskever, rnnsearch or luong, and its arguments: --model.name luong
-            --model.score general --model.dropout 0.2
-        corpus: grammar, multi30k, joined, files or stream, and its arguments: --corpus.name files
-            --corpus.source FILE --corpus.target FILE; --corpus.subwords 4000 cuts the words of
-            files and of multi30k into so many pieces a side
-        recipe: laptop, bahdanau, luong or luong-dropout, and what is to be changed of it:
-            --recipe.epochs 3
+        model: One of {models}, and its arguments: --model.name luong --model.score general
+            --model.dropout 0.2
+        corpus: One of {corpora}, and its arguments: --corpus.name files --corpus.source FILE
+            --corpus.target FILE; --corpus.subwords 4000 cuts the words of files and of multi30k
+            into so many pieces a side
+        recipe: One of {recipes}, and what is to be changed of it: --recipe.epochs 3
         seed: Of the first weights, the order of batches and dropout.
         resume: Go on where a training that was stopped or killed left off.
         every: Steps between checkpoints.
@@ -121,8 +134,7 @@ def train(
         device: cpu or cuda; by itself a GPU if there is one.
         precision: no, or bf16 for mixed precision.
         accumulate: Parts that each process cuts its share of a batch into, to save memory.
-        smoothing: The share of the loss that all words have alike (label smoothing). In one process
-            only.
+        smoothing: The share of the loss that all words have alike (label smoothing).
     """
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
@@ -130,10 +142,23 @@ def train(
     how = make("recipe", CHANGED, recipe)
     network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
     kept = Path(f"{out}.checkpoint")
-    how_to_learn = {"precision": precision, "accumulate": accumulate, "smoothing": smoothing}
-    learn = learner(corpus["name"] == "stream", **how_to_learn)
-    more = {"checkpoint": kept, "every": every, "resume": resume, "measure_bleu": measure_bleu}
-    history = learn(network, with_data, how, seed=seed, device=device, **more)
+    precision = precision_on(chosen_device(device), precision)
+    plain = precision == "no" and not smoothing
+    learn = fit
+    if process_count() > 1 or corpus["name"] == STREAM or accumulate != 1:
+        learn = partial(scale("processes").fit, accumulate=accumulate)
+    history = learn(
+        network,
+        with_data,
+        how,
+        seed=seed,
+        device=device,
+        checkpoint=kept,
+        every=every,
+        resume=resume,
+        measure_bleu=measure_bleu,
+        objective=likelihood if plain else Modern(smoothing, precision),
+    )
     if not is_first():
         return
     network.save(out)
@@ -144,20 +169,7 @@ def train(
     print(f"{out}: {history.cpu_seconds:.0f} CPU-seconds of training on {history.device}")
 
 
-def learner(
-    streamed: bool, *, precision: str, accumulate: int, smoothing: float
-) -> Callable[..., History]:
-    """The ``fit`` of one process, with smoothed labels or without, or that of several."""
-    one_by_one = process_count() == 1 and not streamed and accumulate == 1
-    if smoothing:
-        if not one_by_one:
-            raise ValueError("--smoothing is for one process, a corpus in memory and accumulate 1")
-        return partial(fit, engine=partial(Modern, precision=precision, smoothing=smoothing))
-    if one_by_one and precision == "no":
-        return fit
-    return partial(scale("processes").fit, precision=precision, accumulate=accumulate)
-
-
+@listed
 def evaluate(
     model: str,
     corpus: Settings = GRAMMAR,
@@ -169,7 +181,7 @@ def evaluate(
 
     Args:
         model: The file of a saved model.
-        corpus: As in train; of subwords the model has its own.
+        corpus: One of {corpora}, and its arguments, as in train; of subwords the model has its own.
         part: Of the corpus: valid, test; of the grammar's also long and names.
         beam: Hypotheses to search with; 1 is greedy.
         length_penalty: The larger, the longer the translations that a beam finds.
@@ -184,7 +196,10 @@ def evaluate(
     whole = getattr(measured_on, part)
     pairs = cut_pairs(whole, *sides)  # into the model's pieces, if it has any
     search = partial(beam_search, network, beam=beam, length_penalty=length_penalty)
-    found, loss = (shared_answers if process_count() > 1 else answers)(network, pairs, search)
+    processes = scale("processes").Together() if process_count() > 1 else ALONE
+    network.to(processes.device)
+    found = processes.translate(search, [pair.source for pair in pairs])
+    loss = processes.perplexity(network, pairs)
     if not is_first():
         return
     for scored in protocols(network, found, whole, words=measured_on.bleu_of_words):
@@ -192,25 +207,6 @@ def evaluate(
     print(f"perplexity {loss:.3f}")
     if network.attends and pairs[0].sure is not None:
         print(f"AER {alignment_error_rate(force_align(network, pairs), pairs):.3f}")
-
-
-def answers(
-    network: Translator, pairs: Sequence[corpora.Pair], search: Callable
-) -> tuple[list[Translation], float]:
-    """Translations of some pairs' sources, and the perplexity of their targets."""
-    network.to(best_device())
-    return search([pair.source for pair in pairs]), perplexity(network, pairs)
-
-
-def shared_answers(
-    network: Translator, pairs: Sequence[corpora.Pair], search: Callable
-) -> tuple[list[Translation], float]:
-    """As :func:`answers`, of which each process finds a part."""
-    engine = scale("processes").accelerator_for()
-    by = scale("evaluation")
-    network.to(engine.device)
-    found = by.translated_by(engine, search, [pair.source for pair in pairs])
-    return found, by.perplexity_by(engine, network, pairs)
 
 
 def check_languages(path: str, model: Translator, corpus: corpora.Corpus) -> None:
@@ -233,7 +229,7 @@ def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
         alignments: Write words apart, then a tab and, for each of them, the source word that had
             the largest weight: 0-0 1-2 is source-target, counted from 0.
     """
-    network = Translator.load(model).to(best_device())
+    network = Translator.load(model).to(chosen_device())
     if alignments and not network.attends:
         raise ValueError(f"{model} is a model that does not attend: it has no alignments")
     sys.stdout.reconfigure(encoding="utf-8")
@@ -335,11 +331,12 @@ def why_nothing(work: str | None, recorded: bool) -> str:
     return "all its runs are recorded. To make them again, name a folder for models: --work FOLDER"
 
 
+@listed
 def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> None:
     """Show how large a corpus is, and some of its pairs.
 
     Args:
-        corpus: As in train.
+        corpus: One of {corpora}, and its arguments, as in train.
         part: Of the corpus: train, valid, test; of the grammar's also long and names.
         pairs: How many to show.
     """
@@ -400,11 +397,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # who reads our output has closed it; what is left must not be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, ValueError, ArithmeticError, DataUnavailable) as error:
-        print(f"attnmt: {error}", file=sys.stderr)
-        return 1
-    except RuntimeError as error:  # of PyTorch, whose message may have many lines
-        print(f"attnmt: {str(error).strip().splitlines()[0]}", file=sys.stderr)
+    except (OSError, ValueError, ArithmeticError, RuntimeError, DataUnavailable) as error:
+        said = str(error).strip().splitlines() or [type(error).__name__]  # PyTorch may say a lot
+        print(f"attnmt: {said[0]}", file=sys.stderr)
         return 1
     return 0
 

@@ -6,6 +6,7 @@ lets the parts of a model be of these subclasses for a while. Training, search a
 so; nothing else has to know. What each trick saves was measured (the page on costs has the table).
 """
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -228,6 +229,22 @@ def cross_entropy_(logits: Tensor, y: Tensor) -> Tensor:
     if logits.dtype == torch.bfloat16:
         logits = logits.float()
     return _CrossEntropy.apply(logits, y)
+
+
+@contextmanager
+def without_denormals() -> Iterator[None]:
+    """Numbers below 1e-38 are taken for 0 inside, where the processor can do so.
+
+    A gradient that has died away over many words, or Adam's mean of its squares, becomes as small
+    as that, and a processor computes many times slower with such "denormal" numbers. No weight
+    feels them. As it was outside, it is again afterwards.
+    """
+    flushed = sys.float_info.min / 2 == 0  # computed in this thread, so as it is set now
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(flushed)
 
 
 class InPlaceTranslator(Translator):

@@ -54,7 +54,12 @@ def perplexity(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> flo
     Raises:
         ValueError: no pairs.
     """
-    total, tokens = sentence_losses(model, pairs, batch_size).sum(axis=0)
+    return perplexity_of(sentence_losses(model, pairs, batch_size))
+
+
+def perplexity_of(losses: np.ndarray) -> float:
+    """Perplexity from the rows of :func:`sentence_losses`: (N, 2)."""
+    total, tokens = losses.sum(axis=0)
     return math.inf if total / tokens > MOST else math.exp(total / tokens)
 
 

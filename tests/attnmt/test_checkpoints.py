@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 
 from attnmt import Recipe, Translator, fit, perplexity, training
 from attnmt.model import luong, rnnsearch
-from attnmt.training import BAHDANAU, LUONG_DROPOUT, Training
+from attnmt.recipes import BAHDANAU, LUONG_DROPOUT
 
 # Small enough that a whole training is a fraction of a second.
 SMALL = {"epochs": 4, "batch_size": 12}
@@ -89,7 +89,7 @@ def kill_again_and_again(folder):
     """Kill trainings at random moments after their first step, until there were enough kills."""
     torch.set_num_threads(1)
     corpus, draw = made_up_corpus(train=120), random.Random(0)
-    Training(dropping(corpus), corpus, KILLED["adam"], 0, None)  # what each child need not repeat
+    dropping(corpus)  # what each child need not repeat
     perplexity(dropping(corpus), corpus.valid)
     report = {"kills": 0, "in_write": 0, "rounds": []}
     for name in KILLED:
@@ -493,14 +493,15 @@ def test_a_second_ctrl_c_does_not_wait(small):
 
 
 def test_ctrl_c_while_the_last_epoch_is_measured_is_not_swallowed(small, monkeypatch, undisturbed):
-    model, end = dropping(small), Training.end_epoch
+    model, measured = dropping(small), []
 
-    def pressed(self, *more):
-        if self.epoch == 4:
+    def pressed(*given):
+        measured.append(1)
+        if len(measured) == 4:  # after the last epoch
             signal.raise_signal(signal.SIGINT)
-        return end(self, *more)
+        return perplexity(*given)
 
-    monkeypatch.setattr(Training, "end_epoch", pressed)
+    monkeypatch.setattr(training, "perplexity", pressed)
     with pytest.raises(KeyboardInterrupt):
         train(model, small)
     assert same(weights_of(model), undisturbed[2])

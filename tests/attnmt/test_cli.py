@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.error import HTTPError
@@ -25,12 +24,13 @@ from attnmt.book.live import shown as shown_pages
 from attnmt.book.live import view
 from attnmt.evidence import record as recording
 from attnmt.evidence import store
-from attnmt.evidence.modern import Modern
+from attnmt.evidence.corpora import CORPORA
+from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.plan import planned
 from attnmt.evidence.protocols import protocols
 from attnmt.evidence.store import Sentences, load_run
 from attnmt.model import rnnsearch, sutskever
-from attnmt.training import BAHDANAU, LUONG, LUONG_DROPOUT
+from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT
 
 SMALL = [
     *("--model.hidden", "6", "--corpus.train", "60", "--corpus.lengths", "[4,6]"),
@@ -124,25 +124,11 @@ def test_smoothed_labels_on_the_command_line(run, tmp_path):
     settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
     corpus = cli.CORPORA["grammar"](**settings)
     model = rnnsearch(corpus, hidden=6)
-    engine = partial(Modern, smoothing=0.2, precision="bf16")
+    objective = Modern(smoothing=0.2, precision=precision_on("cpu", "bf16"))
     recipe = Recipe(epochs=2)
-    fit(model, corpus, recipe, device="cpu", progress=False, engine=engine)
+    fit(model, corpus, recipe, device="cpu", progress=False, objective=objective)
     for one, other in zip(Translator.load(out).parameters(), model.parameters(), strict=True):
         assert one.equal(other)
-
-
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        (["--smoothing", 0.1, "--accumulate", 2], "--smoothing is for one process"),
-        (["--smoothing", 1], "smoothing must be from 0 to below 1, not 1.0"),
-    ],
-)
-def test_smoothing_that_makes_no_sense(run, tmp_path, more, why):
-    code, _, shown = run("train", tmp_path / "model", *SMALL, "--recipe.epochs", 2, *more)
-    assert code == 1
-    assert why in shown
-    assert os.listdir(tmp_path) == []
 
 
 def test_recipes_have_names(run):
@@ -292,12 +278,16 @@ def test_train_overwrites_nothing(run, tmp_path):
         (["--model.hiden", "3"], "'hiden'. It has: hidden, embedding"),
         (["--model.name", "gpt"], "model.name must be one of rnnencdec, "),
         (["--model.hidden", "-1"], "hidden must be a whole number"),
-        (["--corpus.name", "wmt"], "corpus.name must be one of grammar, multi30k, joined, files"),
+        (["--corpus.name", "wmt"], f"corpus.name must be one of {', '.join(CORPORA)}, stream"),
         (["--corpus.name", "files"], "'train'. It has: source, target"),
         (["--recipe.epoch", "3"], "recipe laptop: .*'epoch'.* It has: epochs, "),
         (["--recipe.epochs", "many"], "epochs must be a whole number"),
         (["--recipe.optimiser", "lion"], "optimiser must be one of"),
         (["--recipe.learning_rate", "nan"], "learning_rate must be a positive number, not '?nan"),
+        (["--smoothing", "1"], "smoothing must be from 0 to below 1, not 1.0"),
+        (["--precision", "fp16"], "precision must be one of no, bf16, not 'fp16'"),
+        (["--accumulate", "0"], "accumulate must be a whole number of at least 1"),
+        (["--device", "tpu9"], "device must be cpu or cuda, not 'tpu9'"),
         (["--every", "0"], "every must be a whole number of at least 1"),
     ],
 )
@@ -345,6 +335,39 @@ def test_help_tells_each_option(run, monkeypatch):
     assert code == 0
     for words in ("--resume", "Go on where a training", "--config", "bahdanau", "--seed"):
         assert words in said
+
+
+def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(tmp_path):
+    """Its name and its options, without another edit; a wrong option is answered in its name."""
+    program = """
+import sys
+from attnmt.evidence.corpora import CORPORA
+from conftest import made_up_corpus
+
+def mine(train=60, **more):  # which hands on what it does not know
+    return made_up_corpus(train=train, **more)
+
+CORPORA["mine"] = mine
+from attnmt import cli
+sys.exit(cli.main())
+"""
+    paths = [str(Path(__file__).parents[1]), *sys.path]
+    environment = BUFFERED | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
+
+    def ask(*arguments):
+        command = [sys.executable, "-c", program, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        return done.returncode, done.stdout, done.stderr
+
+    for command in ("train", "evaluate", "corpus"):
+        code, said, _ = ask(command, "--help")
+        assert (code, "joined, files, mine, stream" in " ".join(said.split())) == (0, True)
+    small = ["--model.hidden", "6", "--recipe.epochs", "1", "--corpus.name", "mine"]
+    assert ask("train", str(tmp_path / "model"), *small)[0] == 0
+    code, _, said = ask("train", str(tmp_path / "other"), *small, "--corpus.trains", "7")
+    assert code == 1 and len(said.splitlines()) == 1
+    assert "corpus mine: got an unexpected keyword argument 'trains'" in said
+    assert said.strip().endswith("It has: train, more")
 
 
 def test_a_file_of_settings_cannot_run_code(run, tmp_path):

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from attnmt import corpus_from_files, fit, rnnsearch
-from attnmt.training import Recipe
+from attnmt.recipes import Recipe
 
 GERMAN = [f"Der Hund Nummer {n} schläft." for n in range(30)]
 ENGLISH = [f"Dog number {n} is asleep." for n in range(30)]

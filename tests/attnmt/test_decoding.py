@@ -14,7 +14,7 @@ from attnmt.batches import make_batch, pad
 from attnmt.decoding import Ensemble, Translation, beam_search, force_align, greedy, replace_unknown
 from attnmt.metrics import perplexity
 from attnmt.model import luong, rnnencdec, rnnsearch, sutskever
-from attnmt.training import Recipe
+from attnmt.recipes import Recipe
 from attnmt.vocab import BOS, EOS, PAD, UNK
 
 FAMILY = {

@@ -8,18 +8,11 @@ import torch
 from conftest import made_up_corpus
 from pydantic import TypeAdapter
 
-from attnmt import Recipe, bleu, fit, greedy, perplexity, rnnsearch, training
+from attnmt import Recipe, bleu, fast, fit, greedy, perplexity, rnnsearch, training
 from attnmt.batches import batches
 from attnmt.metrics import texts
-from attnmt.training import (
-    BAHDANAU,
-    LUONG,
-    LUONG_DROPOUT,
-    Epoch,
-    History,
-    Training,
-    best_device,
-)
+from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT
+from attnmt.training import Epoch, History, best_device, chosen_device
 
 
 def weights_of(model):
@@ -142,13 +135,13 @@ def test_a_falling_rate_comes_down_in_a_straight_line_over_all_epochs():
 
 def test_a_falling_rate_falls_from_step_to_step(corpus, monkeypatch):
     rates = []
-    step = Training.step
+    step = torch.optim.Adam.step
 
-    def watched(training, batch):
-        rates.extend(group["lr"] for group in training.optimiser.param_groups)
-        return step(training, batch)
+    def watched(optimiser):
+        rates.extend(group["lr"] for group in optimiser.param_groups)
+        return step(optimiser)
 
-    monkeypatch.setattr(Training, "step", watched)
+    monkeypatch.setattr(torch.optim.Adam, "step", watched)
     recipe = Recipe(epochs=2, batch_size=16, learning_rate=1.0, clip=1e-9, halve_after=None)
     model = rnnsearch(corpus, hidden=5)
     fit(model, corpus, replace(recipe, fall=True), device="cpu", progress=False)
@@ -307,7 +300,47 @@ def test_training_on_a_gpu_gives_the_same_losses(corpus):
 
 
 def test_the_device_is_chosen_by_itself():
-    assert best_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
+    there = "cuda" if torch.cuda.is_available() else "cpu"
+    assert best_device().type == chosen_device().type == there
+
+
+def test_a_device_that_is_not_there_is_refused(corpus, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    model = rnnsearch(corpus, hidden=3)
+    with pytest.raises(ValueError, match="device is cuda, but PyTorch sees no GPU here"):
+        fit(model, corpus, device="cuda")
+    with pytest.raises(ValueError, match="device must be cpu or cuda, not 'tpu9'"):
+        fit(model, corpus, device="tpu9")
+
+
+@pytest.mark.parametrize("per", ["token", "sentence"])
+def test_the_objective_is_what_is_learned_from(corpus, per):
+    """Losses of another objective: twice as large, so twice the gradient, before it is clipped."""
+    recipe = Recipe(1, len(corpus.train), per=per, optimiser="sgd", clip=1e9, learning_rate=1e-3)
+    models = [rnnsearch(corpus, hidden=5).double() for _ in range(3)]
+    doubled = lambda model, batch: 2 * model.token_losses(batch)  # noqa: E731
+    plain = fit(models[0], corpus, recipe, device="cpu", progress=False)
+    twice = fit(models[1], corpus, recipe, device="cpu", progress=False, objective=doubled)
+    assert twice.epochs[0].gradient_norm == pytest.approx(2 * plain.epochs[0].gradient_norm)
+    for start, one, two in zip(*(model.parameters() for model in (models[2], *models[:2]))):
+        torch.testing.assert_close(two - start, 2 * (one - start))
+
+
+def test_what_watches_sees_the_model_at_each_point_of_the_curve(corpus):
+    seen = {}
+
+    def watch(model, updates):
+        seen[updates] = perplexity(model, corpus.valid)
+
+    recipe = Recipe(epochs=2, batch_size=16)
+    more = {"device": "cpu", "progress": False, "curve_every": 4}
+    model = rnnsearch(corpus, hidden=5)
+    history = fit(model, corpus, recipe, watch=watch, **more)
+    assert {point.updates: point.valid_perplexity for point in history.curve} == seen
+    assert list(seen) == list(range(4, 2 * math.ceil(len(corpus.train) / 16) + 1, 4))
+    unseen = rnnsearch(corpus, hidden=5)
+    fit(unseen, corpus, recipe, device="cpu", progress=False)
+    assert torch.equal(weights_of(model), weights_of(unseen))
 
 
 @pytest.mark.parametrize("before", [False, True])
@@ -316,10 +349,10 @@ def test_numbers_too_small_to_matter_are_zero_in_a_step_and_only_there(before):
     try:
         if not torch.set_flush_denormal(before):
             pytest.skip("this processor cannot flush denormal numbers")
-        with training.without_denormals():
+        with fast.without_denormals():
             assert torch.tensor([smallest]) / 2 == 0
         assert (torch.tensor([smallest]) / 2 == 0) == before
-        with pytest.raises(KeyboardInterrupt), training.without_denormals():
+        with pytest.raises(KeyboardInterrupt), fast.without_denormals():
             raise KeyboardInterrupt
         assert (torch.tensor([smallest]) / 2 == 0) == before
     finally:

@@ -12,9 +12,8 @@ import nbformat
 import pytest
 
 from press.contents import ROOT, chapters, lectures
-from press.outputs import output_texts
-from press.sizes import too_large
-from press.stamps import stale
+from press.run.outputs import output_texts
+from press.run.stamps import MOST, stale
 
 BOOK = chapters()
 EXERCISED = [path for path in lectures() if path.stem != "ten_minutes"]  # and there much is shown
@@ -47,7 +46,7 @@ def test_the_book_has_chapters():
 @each_notebook
 def test_notebook_is_valid_and_small(path):
     nbformat.validate(read(path))
-    assert not too_large(path)
+    assert path.stat().st_size < MOST
     assert path in BOOK, f"{path.name} is not in _toc.yml"
 
 

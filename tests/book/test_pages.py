@@ -143,12 +143,7 @@ def test_every_public_name_is_on_the_package_page():
 def test_every_module_is_on_the_package_page():
     paths = [path for path in (ROOT / "src").rglob("*.py") if path.name != "__init__.py"]
     modules = {".".join(path.relative_to(ROOT / "src").with_suffix("").parts) for path in paths}
-    modules -= {
-        "attnmt.evidence.runs",
-        "attnmt.files",
-        "attnmt.checks",
-        "attnmt.grammar.store",
-    }  # not for readers
+    modules -= {"attnmt.files", "attnmt.checks", "attnmt.grammar.store"}  # not for readers
     shown = re.findall(r"automodule:: (attnmt[\w.]+)", page("api") + page("api_book"))
     assert sorted(shown) == sorted(modules | {"attnmt.text"})
 
@@ -251,7 +246,12 @@ STILL_FALLING = {  # results/README.md says so, too
 }
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+SHORT = planned("U", "L")  # trained for minutes, and said to be
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in RECORDED if path.stem not in SHORT], ids=lambda path: path.stem
+)
 def test_models_trained_to_the_end_are(path):
     """The last tenth of the updates gains less than 1% of the perplexity on valid."""
     curve = load_run(path.stem).history.curve

@@ -12,7 +12,7 @@ from test_site import DESK, TEXTS, contrast
 
 from attnmt import grammar_corpus, greedy
 from attnmt.book.live import weights
-from press import live
+from press.extensions import live
 
 pytestmark = pytest.mark.browser
 

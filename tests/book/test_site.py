@@ -19,7 +19,7 @@ from conftest import SITE, go
 
 from attnmt.attention import Predictive, weigh
 from attnmt.encoder import Memory
-from press.colab import repository
+from press.colab.cell import repository
 from press.contents import ROOT
 
 pytestmark = pytest.mark.browser

@@ -91,7 +91,7 @@ def test_a_key_leads_through_all_slides(deck, key):
         now = deck.evaluate("Reveal.getIndices().h")
         seen += [now] if now != seen[-1] else []
     assert seen == list(range(deck.evaluate("Reveal.getTotalSlides()")))
-    assert len(seen) > (3 if deck.name == "ten_minutes" else 10)
+    assert len(seen) > 3, f"{deck.name} has {len(seen)} slides: a heading opens one"
 
 
 def test_math_and_references_are_rendered(deck):

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from press.contents import ROOT
-from press.outputs import shrink
-from press.stamps import stale, stamp
-from press.tree import copy_tree
+from press.contents import ROOT, copy_tree
+from press.run.outputs import shrink
+from press.run.stamps import stale, stamp
 
 
 def read(path: Path) -> nbformat.NotebookNode:
@@ -90,7 +89,7 @@ def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
     for name, source in sources.items():
         nbformat.write(notebook_of("x = 1", source), tmp_path / f"{name}.ipynb")
     before = {name: (tmp_path / f"{name}.ipynb").read_bytes() for name in sources}
-    command = [sys.executable, "-m", "press.execute", "--in-place"]
+    command = [sys.executable, "-m", "press.run.execute", "--in-place"]
     paths = [tmp_path / f"{name}.ipynb" for name in sources]
     done = subprocess.run([*command, *paths], cwd=ROOT, capture_output=True, text=True)
 
@@ -115,7 +114,7 @@ def test_only_what_is_stale_is_executed_where_that_is_asked_for(tmp_path):
     nbformat.write(notebook_of("print(6 * 7)", executed=True), fresh)
     nbformat.write(edited(notebook_of("print(6 * 7)", executed=True)), changed)
     before = fresh.read_bytes()
-    command = [sys.executable, "-m", "press.execute", "--in-place", "--stale", fresh, changed]
+    command = [sys.executable, "-m", "press.run.execute", "--in-place", "--stale", fresh, changed]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert "1 of 2 chapters are as stored" in done.stdout
     assert "changed.ipynb: its code changed after it was executed" in done.stdout

@@ -7,9 +7,9 @@ import nbformat
 import pytest
 from fontTools.ttLib import TTFont
 
-from press import formulas
 from press.contents import ROOT, chapters
-from press.formulas import Unset, mathml
+from press.extensions import formulas
+from press.extensions.formulas import Unset, mathml
 
 MATH = re.compile(r"(?s)(\$\$)(.+?)\$\$|(?<![\\$`])\$(?!\s)([^$`]+?)(?<![\s\\])\$(?!\d)")
 # elements of MathML Core, which browsers draw, and menclose, whose line Firefox and Safari draw;

@@ -6,8 +6,8 @@ import re
 import pytest
 from PIL import Image
 
-from press.light import light, lighten, mended, picture_size, with_sizes, without_labels
-from press.stylesheet import names_in, prune, words_in
+from press.extensions.light import light, lighten, mended, picture_size, with_sizes, without_labels
+from press.extensions.stylesheet import names_in, prune, words_in
 
 PAGE = """<html lang="en"><head>
 <meta name="viewport" content="a" /><meta name="viewport" content="b">

@@ -10,12 +10,12 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from attnmt.book.said import MIME
-from press import slides
 from press.contents import ROOT
-from press.execute import execute
-from press.numbers import bare, faults, fill, without_marks
-from press.outputs import write
-from press.stamps import stale
+from press.editions import slides
+from press.run.execute import execute
+from press.run.numbers import bare, faults, fill, without_marks
+from press.run.outputs import write
+from press.run.stamps import stale
 
 
 def says(**facts: str):
@@ -179,7 +179,7 @@ def test_the_site_shows_the_number_and_no_mark(chapter, tmp_path):
     (tmp_path / "chapter.ipynb").write_bytes(chapter[1].read_bytes())
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapter\n")
     config = "title: x\nexecute: {execute_notebooks: 'off'}\n"
-    config += f"sphinx: {{local_extensions: {{press.extensions.number_marks: '{ROOT}'}}}}\n"
+    config += f"sphinx: {{local_extensions: {{press.extensions.notebooks: '{ROOT}'}}}}\n"
     (tmp_path / "_config.yml").write_text(config)
     build = "from jupyter_book.cli.main import main; main()"
     done = subprocess.run(

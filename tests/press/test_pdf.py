@@ -15,9 +15,9 @@ from bs4 import BeautifulSoup
 from conftest import SITE, missing
 from pypdf import PdfReader, PdfWriter
 
-from press import pdf
 from press.contents import ROOT, listed
-from press.one_page import Entry, Links, Unprintable, anchor, article, headings, join, read
+from press.editions import pdf
+from press.editions.one_page import Entry, Links, Unprintable, anchor, article, headings, join, read
 
 SMALL = 10_000  # bytes of what is drawn on a page that may have its number only
 
@@ -253,7 +253,7 @@ def printed() -> PdfReader:
         missing("there is no built site: run `make strict` first")
     target = SITE.parent / "pdf" / "book.pdf"
     # a process of its own: one process cannot drive this browser and that of the other tests
-    command = [sys.executable, "-m", "press.pdf", "--site", SITE, "--into", target]
+    command = [sys.executable, "-m", "press.editions.pdf", "--site", SITE, "--into", target]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if "Korean letters" in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])

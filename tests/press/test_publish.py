@@ -10,8 +10,8 @@ import pytest
 import yaml
 from IPython.core.interactiveshell import InteractiveShell
 
-from press import as_in_colab
-from press.colab import (
+from press.colab import as_in_colab
+from press.colab.cell import (
     CELL,
     LACKING,
     is_colab_cell,
@@ -21,10 +21,9 @@ from press.colab import (
     stamp_config,
     stamped,
 )
-from press.contents import ROOT, chapters
-from press.publish import main, publish
-from press.stamps import code_hash, stale
-from press.tree import copy_tree
+from press.colab.publish import main, publish
+from press.contents import ROOT, chapters, copy_tree
+from press.run.stamps import code_hash, stale
 
 ADDRESS = "https://github.com/someone/somewhere"
 
@@ -121,7 +120,7 @@ def test_a_published_copy_has_its_address_everywhere_and_no_output_is_stale(tmp_
 
 @pytest.fixture
 def command(monkeypatch):
-    """Runs `press.publish` with these arguments."""
+    """Runs `press.colab.publish` with these arguments."""
 
     def run(*arguments: str) -> int:
         monkeypatch.setattr(sys, "argv", ["publish.py", *arguments])

@@ -5,8 +5,8 @@ import nbformat.v4 as nb
 import pytest
 
 from press.contents import chapters
-from press.imports import asked, module_files, needed
-from press.stamps import imported, package_hash, pins
+from press.run.imports import asked, module_files, needed
+from press.run.stamps import imported, package_hash, pins
 
 FILES = {
     "core/__init__.py": "from core.words import split\nfrom core.measure import score\n",

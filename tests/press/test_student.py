@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import nbformat
@@ -13,19 +14,20 @@ import pytest
 import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from press import grade, numbers, student
 from press.contents import ROOT, chapters, lectures
-from press.mechanisms import (
+from press.editions import grade, student
+from press.editions.mechanisms import (
     BLANK,
     Misplaced,
     blank,
     checked,
     mechanisms,
     names,
-    split,
     without_call,
+    without_solutions,
 )
-from press.stamps import faults
+from press.run import numbers
+from press.run.stamps import faults
 
 BOOK = chapters()
 EXERCISED = [path for path in lectures() if path.stem != "ten_minutes"]
@@ -104,7 +106,10 @@ def test_what_is_kept_is_the_chapter(path, edition):
     text = "\n".join(cell.source for cell in found.cells)
     assert labels == re.findall(r"\{exercise\}.*\n:label: (\S+)", text)
     assert labels or path not in EXERCISED
-    whole = [cell.id for cell in split(book, path.stem).kept]
+    parts = [(f"@{cell.id}@", *cell.source.partition("\n")) for cell in book.cells]
+    texts = [f"{mark}\n{first}\n{mark}\n{rest}" for mark, first, _, rest in parts]
+    marks = Counter(re.findall(r"(?m)^@(.*)@$", GATED.sub("", "\n".join(texts))))
+    whole = [name for name, count in marks.items() if count == 2]
     assert [cell.id for cell in found.cells] == whole
     assert len(whole) > 0.6 * len(book.cells)
 
@@ -151,7 +156,7 @@ def test_the_edition_stands_alone(edition):
     assert len(lines(page)) > 50
     assert lines(page) & lines(everything(edition)) == set()
     targets = re.findall(r"^(\w+):", (edition / "Makefile").read_text(), flags=re.MULTILINE)
-    assert set(re.findall(r"\bmake (\w+) ", student.PAGES["README.md"])) <= set(targets)
+    assert set(re.findall(r"\bmake (\w+) ", (edition / "README.md").read_text())) <= set(targets)
 
 
 @pytest.mark.slow
@@ -173,8 +178,7 @@ def make(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 def test_the_edition_checks_what_it_has(edition):
     steps = make(edition, "--dry-run", "test").stdout
-    assert steps.endswith("-m press.check strict\n")
-    assert make(edition, "--dry-run", "strict").stdout.count("jupyter-book build . ") == 1
+    assert steps.count("jupyter-book build . ") == 1 and "pytest" not in steps
 
 
 @pytest.mark.parametrize("target", ["student", "grade", "lint", "unit", "browser"])
@@ -190,7 +194,7 @@ def test_what_git_does_not_track_stays_out(tmp_path):
     (root / "answers").mkdir()
     shutil.copy(ROOT / "_config.yml", root)
     (root / "_toc.yml").write_text("format: jb-book\nroot: book/one\n")
-    nbformat.write(chapter(EXERCISE), root / "book" / "one.ipynb")
+    nbformat.write(new_notebook(cells=[EXERCISE]), root / "book" / "one.ipynb")
     for command in (["init", "--quiet"], ["add", "--all"]):
         subprocess.run(["git", "-C", root, *command], check=True)
     for name in ("answers/a.md", "book/exam.md"):
@@ -339,39 +343,37 @@ def test_names_that_a_cell_defines_and_needs():
 # --- what is wrong is said
 
 
-def chapter(*texts: str) -> nbformat.NotebookNode:
-    return new_notebook(cells=[new_markdown_cell(text) for text in texts])
+def solution(text: str, *tags: str) -> nbformat.NotebookNode:
+    return new_markdown_cell(text, metadata={"tags": list(tags)})
 
 
-EXERCISE = ":::{exercise} One\n:label: ex-one\n\nWhy?\n:::"
+EXERCISE = new_markdown_cell(":::{exercise} One\n:label: ex-one\n\nWhy?\n:::")
 START = ":::{solution-start} ex-one\n:class: dropdown\n:::"
-END = ":::{solution-end}\n:::"
+END = "Because.\n\n:::{solution-end}\n:::"
 
 
-def test_a_solution_is_cut_out_of_the_middle():
-    whole = f"{EXERCISE}\n\n{START}\n\nBecause.\n\n{END}\n\nAfter it."
-    assert split(chapter(whole), "c").kept[0].source.endswith("After it.")
-    block = f"{EXERCISE}\n\n:::{{solution}} ex-one\nBecause.\n:::\n\nAfter it."
-    for found in (split(chapter(text), "c") for text in (whole, block)):
-        text = "\n".join(cell.source for cell in found.kept)
-        assert "Because." not in text
-        assert "After it." in text
-        assert "Because." in found.exercises["ex-one"].solution[0].source
+def test_the_cells_of_a_solution_are_taken_out():
+    after = new_markdown_cell("After it.")
+    cells = [EXERCISE, solution(START, "solution"), solution(END, "solution"), after]
+    kept = without_solutions(new_notebook(cells=cells), "c").cells
+    assert [cell.source for cell in kept] == [EXERCISE.source, "After it."]
 
 
 @pytest.mark.parametrize(
-    ("texts", "message"),
+    ("cells", "message"),
     [
-        ((EXERCISE, START), "c: the solution of ex-one has no end"),
-        ((EXERCISE, END), "c: a solution ends that never began"),
-        ((START, END), "c: a solution of ex-one, and no such exercise before it"),
-        ((EXERCISE, START, START, END), "c: the solution of ex-one begins in that of ex-one"),
-        ((EXERCISE, START, EXERCISE), "c: an exercise begins in the solution of ex-one"),
+        ([solution(START, "solution"), solution(END)], "cell 3 belongs to a solution: give it"),
+        ([solution(START), solution(END, "solution")], "cell 2 belongs to a solution: give it"),
+        (
+            [solution(f"{START}\n\n{END}", "solution"), solution("After it.", "solution")],
+            "cell 3 is tagged `solution`",
+        ),
+        ([solution(f"{START}\n\n{EXERCISE.source}", "solution")], "an exercise and a solution"),
     ],
 )
-def test_misplaced_solutions_are_told(texts, message):
-    with pytest.raises(Misplaced, match=re.escape(message)):
-        split(chapter(*texts), "c")
+def test_tags_that_do_not_fit_are_told(cells, message):
+    with pytest.raises(Misplaced, match=message):
+        without_solutions(new_notebook(cells=[EXERCISE, *cells]), "c")
 
 
 @pytest.mark.parametrize(
@@ -397,12 +399,10 @@ def test_a_blank_keeps_signature_and_docstring():
 
 
 def test_a_mechanism_without_a_solution_is_told():
-    cells = [
-        new_markdown_cell(EXERCISE),
-        new_code_cell("def f():\n    '''Doc.'''\n    return None  # write it here\n\n\ncheck(f)"),
-        new_markdown_cell(f"{START}\n{END}"),
-    ]
-    with pytest.raises(Misplaced, match="no cell in the solution of ex-one ends with check"):
+    source = "def f():\n    '''Doc.'''\n    return None  # write it here\n\n\ncheck(f)"
+    asked = new_code_cell(source, metadata={"tags": ["mechanism"]})
+    cells = [EXERCISE, asked, solution(f"{START}\n\n{END}", "solution")]
+    with pytest.raises(Misplaced, match="the mechanism of ex-one and a cell of its solution end"):
         mechanisms(new_notebook(cells=cells), "c")
 
 

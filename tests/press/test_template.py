@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from press.contents import ROOT, chapters
-from press.tree import copy_tree
+from press.contents import ROOT, chapters, copy_tree
 
 TEMPLATE = "book/_template.ipynb"
 NEW = "book/10_new.ipynb"
@@ -41,13 +40,13 @@ def test_a_chapter_that_is_begun_from_the_template_passes_all_tests(tmp_path):
     after = "      - file: book/09_lookup\n"
     assert after in listed
     toc.write_text(listed.replace(after, f"{after}      - file: {NEW.removesuffix('.ipynb')}\n"))
-    run("-m", "press.execute", "--in-place", NEW, cwd=copy)
+    run("-m", "press.run.execute", "--in-place", NEW, cwd=copy)
     said = run("-m", "pytest", "-k", "10_new", *(f"tests/{name}" for name in TESTS), cwd=copy)
     assert " passed" in said
-    run("-m", "press.slides", "--into", "_build/slides", NEW, cwd=copy)
 
     toc.write_text(
         f"format: jb-book\nroot: {NEW.removesuffix('.ipynb')}\nchapters:\n- file: book/references\n"
     )
     build = "from jupyter_book.cli.main import main; main()"
     run("-c", build, "build", ".", "-W", "--keep-going", "-n", cwd=copy)
+    assert (copy / "_build/html/slides/10_new.html").is_file()

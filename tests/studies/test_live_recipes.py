@@ -7,7 +7,7 @@ import pytest
 
 from attnmt import grammar_corpus
 from attnmt.book.sizes import LIVE, LIVE_PAIRS
-from attnmt.training import Recipe
+from attnmt.recipes import Recipe
 from studies import live_recipes
 from studies.live_recipes import CHOSEN, SEEDS, STORE, SYSTEMS, planned
 

@@ -1,6 +1,7 @@
 """studies/strongest.py: it measures what the recorded runs measured, and chooses on validation."""
 
 import json
+import math
 
 import pytest
 import torch
@@ -8,12 +9,24 @@ from torch.testing import assert_close
 
 from attnmt import Ensemble, Recipe, beam_search, bleu, fit, greedy, luong
 from attnmt.attention_only import attention_only
+from attnmt.batches import make_batch
 from attnmt.evidence.comparison import BLEU_SCORE
+from attnmt.evidence.modern import Modern
 from attnmt.evidence.plan import planned, read_plan
 from attnmt.evidence.store import load_run, load_statistics
 from attnmt.metrics import texts
 from studies import strongest
-from studies.strongest import PENALTIES, STORE, STRONGEST, SYSTEMS, TRANSFORMER, TRIALS, Tried
+from studies.strongest import (
+    PENALTIES,
+    STORE,
+    STRONGEST,
+    SYSTEMS,
+    TRANSFORMER,
+    TRIALS,
+    Dropping,
+    Mean,
+    Warming,
+)
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))
 RUNS = STUDY["runs"]
@@ -64,62 +77,53 @@ def test_both_models_had_as_many_trials():
         assert {name: stored[name]["changes"] for name in stored} == trials
 
 
-RECIPE = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
+@pytest.mark.parametrize("epochs", [1, 3, 4])
+def test_the_mean_of_the_last_epochs_is_kept_beside_the_last_weights(corpus, epochs):
+    recipe = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
+    steps = math.ceil(len(corpus.train) / 32)
+    mean, after = Mean(first=(4 - epochs + 1) * steps), []
 
+    def watch(model, updates):
+        mean(model, updates)
+        after.append({name: weights.clone() for name, weights in model.state_dict().items()})
 
-def trained(corpus, watch=None, **arguments):
-    """A small model, trained by the engine of the trials, and the engine."""
-    model, made = luong(corpus, hidden=12, dropout=0.1), []
-
-    class Watched(Tried):
-        def end_epoch(self, measure_bleu):
-            epoch = super().end_epoch(measure_bleu)
-            if watch:
-                watch(self)
-            return epoch
-
-    def engine(*of_fit, **more):
-        made.append(Watched(*of_fit, **more, **arguments))
-        return made[0]
-
-    fit(model, corpus, RECIPE, device="cpu", progress=False, engine=engine)
-    return model, made[0]
-
-
-@pytest.mark.parametrize("average", [1, 3, 4])
-def test_the_mean_of_the_last_epochs_is_kept_beside_the_last_weights(corpus, average):
-    after = []
-
-    def note(training):
-        after.append({name: w.clone() for name, w in training.model.state_dict().items()})
-
-    model, training = trained(corpus, note, average=average)
+    model = luong(corpus, hidden=12, dropout=0.1)
+    fit(model, corpus, recipe, device="cpu", progress=False, curve_every=steps, watch=watch)
+    assert len(after) == 4
     for name, weights in model.state_dict().items():
-        expected = torch.stack([one[name] for one in after[-average:]]).mean(0)
-        assert_close(training.averaged[name], expected)
+        expected = torch.stack([one[name] for one in after[-epochs:]]).mean(0)
+        assert_close(mean.weights[name], expected)
         assert torch.equal(weights, after[-1][name])
 
 
-def test_a_warm_up_raises_the_rate_from_near_zero(corpus):
-    model = luong(corpus, hidden=12)
-    training = Tried(model, corpus, RECIPE, seed=0, path=None, warm_up=4)
-    rates = []
-    for done in range(6):
-        training.sums["batches"] = done
-        rates.append(training.learning_rate / RECIPE.learning_rate)
+def test_a_warm_up_raises_the_rate_from_near_zero():
+    recipe = Warming(epochs=2, learning_rate=0.5, warm_up=4, updates_per_epoch=3)
+    moments = [(1, 0), (1, 1 / 3), (1, 2 / 3), (2, 0), (2, 1 / 3), (2, 2 / 3)]
+    rates = [recipe.learning_rate_of(*moment) / 0.5 for moment in moments]
     assert rates == pytest.approx([0.25, 0.5, 0.75, 1, 1, 1])
 
 
 def test_recurrent_weights_are_dropped_in_an_update_and_kept_between_updates(corpus):
-    """A weight that was dropped has no gradient, and afterwards its value of before."""
+    """A weight that was dropped has no gradient; the others have that of the weights with zeros."""
     model = luong(corpus, hidden=12).train()
-    training = Tried(model, corpus, RECIPE, seed=0, path=None, drop_recurrent=0.5)
+    batch = make_batch(corpus.train[:20], model.source_vocabulary, model.target_vocabulary)
     before = {name: weights.clone() for name, weights in model.state_dict().items()}
-    training.gradient(next(training.remaining()))
+    losses = Dropping(Modern(), share=0.5)(model, batch)
+    losses.mean().backward()
+    found = {name: weights.grad.clone() for name, weights in model.named_parameters()}
+    model.zero_grad()
     for name, weights in model.named_parameters():
         assert torch.equal(weights, before[name])
-        share = float((weights.grad == 0).float().mean())
+        share = float((found[name] == 0).float().mean())
         assert ("weight_hh" not in name) or 0.3 < share < 0.7
+        if "weight_hh" in name:
+            weights.data.mul_(2 * (found[name] != 0))  # as dropout does: the rest is larger
+    again = Modern()(model, batch)
+    assert_close(again, losses)
+    again.mean().backward()
+    for name, weights in model.named_parameters():
+        kept = 2 * (found[name] != 0) if "weight_hh" in name else torch.ones_like(weights)
+        assert_close(weights.grad * kept, found[name])
 
 
 @pytest.mark.parametrize(

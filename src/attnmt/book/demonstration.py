@@ -13,7 +13,8 @@ from attnmt.evidence.record import record
 from attnmt.evidence.store import Run, load_run
 from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, texts
 from attnmt.model import Translator
-from attnmt.training import History, Recipe
+from attnmt.recipes import Recipe
+from attnmt.training import History
 
 MOST = 1_000  # test pairs that a chapter measures; recorded runs have all of them
 MEANINGS = (  # of the sample captions, which are sentences of our own

@@ -89,3 +89,20 @@ def local_attention(local: Sequence[Run], whole: Sequence[Run]) -> dict[str, str
 def signed(difference: float) -> str:
     """With one digit, and a sign that prose has: −1.4, +0.7."""
     return f"{difference:+.1f}".replace("-", "−")
+
+
+def lookup(only: Sequence[Run], search: Sequence[Run]) -> dict[str, str]:
+    """Chapter 9: attention without recurrence beside RNNsearch.
+
+    What is *kept* here is the share of the test's BLEU that the longer sentences have.
+    """
+    (row,) = judge(["v-attention-only"])
+    facts = {"only_verdict": row.verdict}
+    for name, runs in {"only": only, "search": search}.items():
+        shares = [run.parts["long"].score / run.bleu.score for run in runs]
+        facts[f"{name}_seeds"] = seeds(runs)
+        facts[f"{name}_bleu"] = f"{mean([run.bleu.score for run in runs]):.1f}"
+        facts[f"{name}_kept"] = f"{mean(shares):.0%}"
+        facts[f"{name}_aer"] = f"{mean([run.aer for run in runs]):.2f}"
+        facts[f"{name}_cpu"] = f"{mean([run.history.cpu_seconds for run in runs]):,.0f}"
+    return facts

@@ -2,7 +2,7 @@
 
 A chapter's code says what it found, ``say(kept=f"{kept:.0%}")``, in a cell tagged ``remove-cell``.
 Its Markdown writes ``keeps <!--kept-->19%<!--/--> of its BLEU``, and whenever the notebook is
-executed to be stored, `press.numbers` puts what was said between the marks. They are comments, so
+executed to be stored, `press.run.numbers` puts what was said between the marks. These are comments:
 readers see a sentence with its number: on the page, on slides and in Colab.
 """
 

@@ -8,7 +8,7 @@ of real text, on all there are.
 from dataclasses import dataclass
 
 from attnmt.evidence.plan import read_plan
-from attnmt.training import Recipe
+from attnmt.recipes import Recipe
 
 # How a chapter trains live on the controlled corpus: every pair is fresh, and read once, in batches
 # of 32, which makes 1,500 updates; the learning rate falls to 0. studies/live_recipes.py found it.
@@ -25,7 +25,7 @@ class Size:
     Attributes:
         live_pairs: of the controlled corpus, for a model that is trained live.
         live_recipe: for these.
-        curve: updates between two points of a live model's learning curve.
+        curve_every: updates between two points of a live model's learning curve.
         real_pairs: of captions.
         real_recipe: for captions.
         hidden: units of encoder and decoder.
@@ -34,7 +34,7 @@ class Size:
 
     live_pairs: int
     live_recipe: Recipe
-    curve: int
+    curve_every: int
     grammar_pairs: int
     real_pairs: int
     hidden: int
@@ -45,7 +45,7 @@ SIZES = {
     "quick": Size(
         live_pairs=1_000,
         live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
-        curve=5,
+        curve_every=5,
         grammar_pairs=1_000,
         real_pairs=1_000,
         hidden=32,
@@ -54,7 +54,7 @@ SIZES = {
     "chapter": Size(
         live_pairs=LIVE_PAIRS,
         live_recipe=LIVE,
-        curve=100,
+        curve_every=100,
         grammar_pairs=16_000,
         real_pairs=OF_CAPTIONS["train"],
         hidden=128,
@@ -63,7 +63,7 @@ SIZES = {
     "overnight": Size(
         live_pairs=OF_GRAMMAR["train"],
         live_recipe=Recipe(**OF_GRAMMAR["recipe"]),
-        curve=125,
+        curve_every=125,
         grammar_pairs=64_000,
         real_pairs=29_000,
         hidden=256,

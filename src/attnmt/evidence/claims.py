@@ -114,7 +114,7 @@ class Claim:
 
     @property
     def effect(self) -> float | None:
-        """What it looks for: the paper's own difference, or the one that we expect."""
+        """The difference that it looks for, the paper's own or the one that we expect."""
         return self.gap if self.their_difference is None else self.their_difference
 
     @property
@@ -298,9 +298,10 @@ class Row:
 
     @property
     def said(self) -> str:
-        """The verdict with its condition; the power beside *undecided*; what is missing."""
+        """The verdict with its condition; the power beside *undecided* and *waiting*."""
         if self.decision is None:
-            return f"{self.verdict}: {self.missing}"
+            likely = "" if self.power is None else f" (power {self.power:.0%})"
+            return f"{self.verdict}: {self.missing}{likely}"
         if self.verdict == "undecided":
             return f"undecided (power {self.power:.0%}; by the scatter seen {self.power_seen:.0%})"
         if self.claim.judged and any(one.found_with_dot for one in self.trained):

@@ -49,13 +49,13 @@ comparisons the intervals are widened, see :func:`decide`.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
 from sacrebleu.metrics import BLEU
 from scipy.optimize import brentq
-from scipy.special import ndtri, stdtrit  # quantiles: of the normal, of Student's t
+from scipy.special import stdtrit  # quantiles: of the normal, of Student's t
 
 from attnmt.checks import one_of, whole
 
@@ -256,16 +256,6 @@ def by_scores(scores: Sequence[float], standard_error: float | None = None) -> S
     return System(values, standard_error=standard_error)
 
 
-def by_bounds(scores: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> System:
-    """A system of which each seed's score and its 95% bootstrap interval are known.
-
-    How much of the sentences' luck the seeds share is not known. All of it is assumed: the widest.
-    """
-    widths = np.array(highs, dtype=float) - np.array(lows, dtype=float)
-    errors = widths / (2 * ndtri(0.975))
-    return by_scores(scores, float(np.sqrt((errors**2).mean())))
-
-
 def constant(value: float) -> System:
     """A number to compare a system with: a bound, or 0 for a difference that is paired already."""
     _finite("the constant", np.array(value))
@@ -389,7 +379,7 @@ class Comparison:
         """Where the claim ends, 0 or the margin below 0 for "not below"."""
         return -self.margin if self.expected == "not below" else 0.0
 
-    @property
+    @cached_property
     def p_value(self) -> float:
         """Two-sided p-value of :attr:`bound`. At the level 1 - p the interval just reaches it."""
         distance = abs(self.difference - self.bound)

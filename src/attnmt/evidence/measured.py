@@ -1,12 +1,10 @@
 """What recorded runs measured, as systems that can be compared.
 
 Chapters and the list of claims come here for numbers: ``measured(runs, "bleu")`` is the system of
-some runs that differ in the seed alone. It takes the statistics of every test sentence where they
-were kept (``results/sentences/NAME.npz``), and else the scores, with their intervals if there are
-any. :mod:`.comparison` compares such systems.
+some runs that differ in the seed alone, from the statistics of every test sentence
+(``results/sentences/NAME.npz``). :mod:`.comparison` compares such systems.
 """
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -21,7 +19,6 @@ from attnmt.evidence.comparison import (
     PERPLEXITY,
     Metric,
     System,
-    by_bounds,
     by_scores,
     by_sentences,
     ratio,
@@ -70,21 +67,11 @@ def measured(
         return by_scores([run.history.cpu_seconds for run in runs])
     parts = (part,) if isinstance(part, str) else tuple(part)
     arrays = [[sentences(run, each, what, search=search) for each in parts] for run in runs]
-    if not any(array is None for of_run in arrays for array in of_run):
-        metric = METRICS[what]
-        return by_sentences(arrays, metric if len(parts) == 1 else share(metric))
-    if search:
-        raise NotRecorded(f"{runs[0].name}: no {what} of {part!r} with the search {search!r}")
-    scores = [[_score(run, each, what) for each in parts] for run in runs]
-    if len(parts) == 2:
-        return by_scores([second[0] / first[0] for first, second in scores])
-    values, lows, highs = zip(*(of_run[0] for of_run in scores), strict=True)
-    if None in lows + highs:
-        return by_scores(values)
-    return by_bounds(values, lows, highs)
-
-
-# ---------------------------------------------------------------- sentences, where they were kept
+    if any(array is None for of_run in arrays for array in of_run):
+        how = f" with the search {search!r}" if search else ""
+        raise NotRecorded(f"{runs[0].name}: no {what} of {part!r}{how} was recorded")
+    metric = METRICS[what]
+    return by_sentences(arrays, metric if len(parts) == 1 else share(metric))
 
 
 def sentences(run: Run, part: str, what: str, search: str = "") -> np.ndarray | None:
@@ -94,8 +81,6 @@ def sentences(run: Run, part: str, what: str, search: str = "") -> np.ndarray | 
     PART_length has the words of each source, PART_known whether a sentence has no unknown word. The
     alignment error of captions is of the pairs with gold links, which are a part of test.
     """
-    if run.format == "attnmt-run-1":
-        return None
     arrays = _statistics(run.name)
     name, _, chosen = part.partition(":")
     array = arrays.get("_".join(filter(None, [name, search, STORED.get(what, what)])))
@@ -114,22 +99,3 @@ def sentences(run: Run, part: str, what: str, search: str = "") -> np.ndarray | 
 @lru_cache(maxsize=256)
 def _statistics(name: str) -> dict[str, np.ndarray]:
     return load_statistics(name)
-
-
-# ------------------------------------------------------------------------ scores, where they were
-
-
-def _score(run: Run, part: str, what: str) -> tuple[float, float | None, float | None]:
-    """A run's score, and its bootstrap interval if there is one."""
-    whole = {
-        "aer": run.aer,
-        "perplexity": run.test_perplexity,
-        "nats": math.log(run.test_perplexity),
-    }
-    if part == "test" and whole.get(what) is not None:
-        return whole[what], None, None
-    buckets = {f"test:{one.shortest}-{one.longest}": one.bleu for one in run.by_length}
-    found = (run.parts | buckets).get(part) if what == "bleu" else None
-    if found is None:
-        raise NotRecorded(f"{run.name}: no {what} of {part!r} was recorded")
-    return found.score, found.low, found.high

@@ -13,7 +13,7 @@ from attnmt.checks import one_of
 from attnmt.corpus import Corpus
 from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.folders import results_folder
-from attnmt.training import RECIPES, Recipe
+from attnmt.recipes import RECIPES, Recipe
 
 TITLES = {  # what figures and tables call the systems
     "rnnencdec": "RNNencdec",
@@ -78,7 +78,7 @@ def load_corpus(name: str) -> Corpus:
 
 
 def model_arguments(system: str, corpus_name: str) -> dict[str, Any]:
-    """The constructor of a system (``model``, of :data:`.MODELS`), and its arguments on a corpus.
+    """The constructor of a system (``model``, of ``MODELS``), and its arguments on a corpus.
 
     Where both give the same argument, the system's value counts, not the corpus's.
     """
@@ -89,7 +89,7 @@ def model_arguments(system: str, corpus_name: str) -> dict[str, Any]:
 
 
 def recipe_of(system: str, corpus_name: str) -> Recipe:
-    """The recipe of a corpus; or the one of ``attnmt.training.RECIPES`` that the system names; or
+    """The recipe of a corpus; or the one of ``attnmt.recipes.RECIPES`` that the system names; or
     the corpus's with the changes that the system has. ``stretch`` makes it that many times as long,
     with all its halvings that many times as far apart.
     """

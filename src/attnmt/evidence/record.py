@@ -19,7 +19,7 @@ from attnmt.decoding import Translation, force_align, greedy
 from attnmt.evidence.gold import gold_pairs, has_gold_links
 from attnmt.evidence.links import on_words
 from attnmt.evidence.models import MODELS, load
-from attnmt.evidence.modern import Modern
+from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.plan import (
     load_corpus,
     model_arguments,
@@ -43,8 +43,9 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import Translator
+from attnmt.recipes import Recipe
 from attnmt.text.subwords import cut_pairs, in_words
-from attnmt.training import Recipe, Training, best_device, fit, precision_on
+from attnmt.training import best_device, fit, likelihood
 
 PARTS = ("test", "long", "names")
 LINK_STATISTICS = ("test_aer", "gold_aer")  # the first of them that a run has gives its AER
@@ -69,15 +70,15 @@ def record(
         model, corpus, recipe, seed: as for :func:`~attnmt.training.fit`.
         samples: raw sentences whose translations and alignments are kept.
         searches: further ones that are measured, of ``attnmt.evidence.searches.SEARCHES``.
-        modern: arguments of :class:`.Modern`, for a training by that engine.
+        modern: arguments of :class:`.Modern`, if that is the objective.
         of_fit: further arguments of :func:`~attnmt.training.fit`.
     """
     modern = dict(modern or {})
     if "precision" in modern:  # the run says which one it had
         device = of_fit.get("device") or best_device()
         modern["precision"] = precision_on(device, modern["precision"])
-    engine = partial(Modern, **modern) if modern else Training
-    history = fit(model, corpus, recipe, seed=seed, engine=engine, **of_fit)
+    objective = Modern(**modern) if modern else likelihood
+    history = fit(model, corpus, recipe, seed=seed, objective=objective, **of_fit)
     sentences, search_cpu_seconds = measure(model, corpus, searches)
     statistics = sentences.statistics
     run = Run(
@@ -251,7 +252,7 @@ def make_run(name: str, work: Path | None = None, progress: bool = True) -> tupl
         searches=searches_of(system, corpus_name),
         modern=of_system.get("modern"),
         measure_bleu=of_system.get("measure_bleu", False),
-        curve=of_corpus["curve"],
+        curve_every=of_corpus["curve"],
         checkpoint=checkpoint,
         every=250,
         resume=checkpoint is not None,

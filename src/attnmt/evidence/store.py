@@ -27,7 +27,8 @@ from pydantic import TypeAdapter, ValidationError
 from attnmt.evidence.folders import results_folder
 from attnmt.files import write_aside
 from attnmt.metrics import Bleu, Bucket
-from attnmt.training import History, Recipe
+from attnmt.recipes import Recipe
+from attnmt.training import History
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Run:
     ``parts`` holds a :class:`.Bleu` for each part of the corpus that was translated (test, and
     where there are any long and names); ``by_length`` is of test and long together; ``aer`` is of
     test, or, on captions, of the pairs with gold links; ``command`` makes the run again; ``modern``
-    has the arguments of :class:`.Modern`, if it was the training's engine.
+    has the arguments of :class:`.Modern`, if it was the objective.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Run:
     samples: list[Sample]
     versions: dict[str, str]
     search_cpu_seconds: float
-    format: Literal["attnmt-run-1", "attnmt-run-2"]
+    format: Literal["attnmt-run-2"]
     modern: dict[str, Any] = field(default_factory=dict)
 
     @property

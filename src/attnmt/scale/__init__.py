@@ -3,8 +3,7 @@
 Both need libraries that the book itself does without: ``pip install 'attnmt[scale]'`` brings
 Accelerate and datasets. The modules are
 
-- :mod:`attnmt.scale.processes`: one training, shared by processes, over Accelerate
-- :mod:`attnmt.scale.evaluation`: perplexity and translations, shared by processes
+- :mod:`attnmt.scale.processes`: training and measuring by several processes, over Accelerate
 - :mod:`attnmt.scale.streams`: a corpus that is read as it is needed, over datasets
 - :mod:`attnmt.scale.survey`: what one pass over such a corpus finds: its vocabularies and sizes
 - :mod:`attnmt.scale.shards`: the files of a corpus, line by line

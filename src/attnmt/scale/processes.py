@@ -1,35 +1,58 @@
 """One training, shared by several processes: each learns from a part of every batch.
 
 The batch is the recipe's, however many processes there are. Each process computes the gradient of
-its own sentences, and the sum over processes is divided by the tokens of all: the loss per token,
-and so the update, is what one process would have found. Accelerate starts the processes' group,
-moves gradients between them (``DistributedDataParallel``), and casts to bfloat16 where asked.
+its own sentences, divided by the tokens of all; the sum over processes is then the gradient that
+one process would have found, and so is the update. Accelerate starts the processes' group and adds
+up what they have.
 """
 
-import math
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from accelerate import Accelerator
-from torch import Tensor, nn
+from accelerate.utils import gather_object
 
 from attnmt import training as core
-from attnmt.batches import Batch, Source, make_batch
+from attnmt.batches import Batch, Source, by_length
 from attnmt.checks import whole
 from attnmt.corpus import Corpus, Pair
-from attnmt.decoding import greedy
+from attnmt.decoding import BATCH_WORDS, Translation
 from attnmt.files import remove_leftovers
-from attnmt.metrics import bleu, texts
+from attnmt.metrics import perplexity_of, sentence_losses
 from attnmt.model import Translator
+from attnmt.recipes import Recipe
 from attnmt.scale import process_count
-from attnmt.scale.evaluation import perplexity_by, translated_by
-from attnmt.training import History, Recipe, Training, precision_on
+from attnmt.training import Alone, History, Share, Training, chosen_device
 
+SIDE_BY_SIDE = 64  # sentences a batch, as of the core's search and measurement
 LOST = ("connection", "peer", "gloo", "nccl", "socket", "timed out", "timeout")
+GO_ON = "The last checkpoint is whole: start all processes again with --resume."
+
+
+def accelerator_for(device: str | None = None) -> Accelerator:
+    """Joins the processes that a launcher has started; without one there is this process alone.
+
+    Args:
+        device: ``"cpu"``, or ``"cuda"`` or None for a GPU of its own for each process, if there
+            are GPUs.
+
+    Raises:
+        ValueError: no GPU where one is asked for; or processes that were started and cannot be
+            joined, each of which would train a whole model of its own.
+    """
+    started = process_count()
+    # by itself Accelerate joins only processes that have GPUs
+    accelerator = Accelerator(cpu=chosen_device(device).type == "cpu")
+    if accelerator.num_processes < started:
+        raise ValueError(
+            f"{started} processes were started, but they cannot be joined here: start one, or give "
+            "each a GPU, or name --device cpu"
+        )
+    return accelerator
 
 
 def rows_of(batch: Batch, first: int, step: int) -> Batch | None:
@@ -45,172 +68,157 @@ def rows_of(batch: Batch, first: int, step: int) -> Batch | None:
     return Batch(source, **target)
 
 
-class Losses(nn.Module):
-    """What is wrapped for several processes: a batch in, its summed loss and its tokens out."""
+def as_searched(lengths: Sequence[int]) -> list[list[int]]:
+    """The groups in which the core's search translates sentences of these lengths."""
+    waiting = sorted(range(len(lengths)), key=lambda number: -lengths[number])
+    groups = []
+    while waiting:
+        count = max(1, min(SIDE_BY_SIDE, BATCH_WORDS // (lengths[waiting[0]] + 1)))
+        groups.append(waiting[:count])
+        waiting = waiting[count:]
+    return groups
 
-    def __init__(self, model: Translator):
-        super().__init__()
-        self.model = model
 
-    def forward(self, batch: Batch) -> Tensor:
-        """-log p of all real target tokens of a batch: a number."""
-        return self.model.token_losses(batch).sum()
+class Together(Alone):
+    """All processes that a launcher has started. They take the same steps; the first one writes.
 
+    What differs between them is the part of a batch that they learn from, and the dropout: its
+    generator is seeded anew for each step, from the training's seed, the number of steps before and
+    the process's own number. So a checkpoint needs no generator of theirs, and may be resumed by
+    any number of processes.
 
-class Shared(Training):
-    """A :class:`.Training` whose every step is shared by the processes of an Accelerator.
-
-    Every process holds the model and the optimiser, and takes the same steps; the first writes the
-    checkpoint. What differs between processes is the part of a batch that they learn from, and the
-    dropout: its generator is seeded anew for each step, from the training's seed, the number of
-    steps before and the process's own number. So a checkpoint needs no generator of theirs, and may
-    be resumed by any number of processes.
+    Measuring is shared, too, in the batches that one process would make, so that a sentence keeps
+    its company: even the last bit of its loss, and with it each word of its translation, is what
+    one process finds.
 
     Args:
-        accelerator: the engine.
+        device: of each process, see :func:`accelerator_for`.
         accumulate: parts that a process cuts its share into, one after the other, to save memory.
-        arguments: of :class:`.Training`.
     """
 
-    def __init__(self, accelerator: Accelerator, accumulate: int, *arguments: Any, **more: Any):
-        super().__init__(*arguments, **more)
-        self.accelerator = accelerator
+    def __init__(self, device: str | None = None, accumulate: int = 1):
+        whole(1, accumulate=accumulate)
+        self.accelerator = accelerator_for(device)
         self.accumulate = accumulate
-        self.rank = accelerator.process_index
-        self.processes = accelerator.num_processes
-        self.facts["precision"] = accelerator.mixed_precision
-        self.losses = accelerator.prepare(Losses(self.model))
-        nobody = make_batch(
-            [Pair(("",), ("",), source_text="", target_text="")], *self.vocabularies
-        )
-        self.nobody = nobody.to(self.model.device)  # for a process that has no pair in a step
+        self.first = self.accelerator.is_main_process
+        self.rank = self.accelerator.process_index
+        self.size = self.accelerator.num_processes
+
+    @property
+    def device(self) -> torch.device:
+        """Where this process computes."""
+        return self.accelerator.device
 
     def total(self, *numbers: float) -> list[float]:
         """The sums over all processes."""
-        mine = torch.tensor(numbers, dtype=torch.float64, device=self.model.device)
+        mine = torch.tensor(numbers, dtype=torch.float64, device=self.device)
         return self.accelerator.reduce(mine, "sum").tolist()
 
-    def agreed(self, stop: bool) -> bool:
-        """Whether any process asks for a stop; all are told so."""
-        (asking,) = self.total(stop)
+    def any(self, asked: bool) -> bool:
+        """Whether any process asks; all of them are told the same."""
+        (asking,) = self.total(asked)
         return asking > 0
 
-    def remaining(self) -> Iterator[Batch | None]:
-        """This process's share of the batches that are left of the epoch."""
-        train = self.corpus.train
+    def batches(self, training: Training) -> Iterator[Batch | None]:
+        """This process's share of the batches that are left; None where it has no pair of one."""
+        train = training.corpus.train
         if isinstance(train, list):
-            return (rows_of(batch, self.rank, self.processes) for batch in super().remaining())
-        place = {"process": self.rank, "of": self.processes, "done": self.sums["batches"]}
-        order = self.seed + self.epoch * 1_000_003  # as of a corpus in memory
-        return train.batches(self.vocabularies, self.recipe, seed=order, **place)
+            return (rows_of(batch, self.rank, self.size) for batch in training.remaining())
+        return train.batches(
+            training.vocabularies,
+            training.recipe,
+            seed=training.order,
+            process=self.rank,
+            of=self.size,
+            done=training.sums["batches"],
+        )
 
-    def tokens(self) -> int:
-        """Target tokens of an epoch, ``</s>`` included."""
-        train = self.corpus.train
-        return super().tokens() if isinstance(train, list) else train.tokens
+    def shares(self, training: Training) -> Iterator[Share]:
+        """What this process learns from in the rest of the epoch, update by update."""
+        for batch in self.batches(training):
+            if self.size > 1:
+                place = training.seed * 1_000_003 + training.updates
+                torch.manual_seed(place * 4_096 + self.rank)
+            cut = range(self.accumulate if batch else 0)
+            parts = [part for n in cut if (part := rows_of(batch, n, self.accumulate))]
+            tokens = sum(int(part.target_mask.sum()) for part in parts)
+            counts = self.total(tokens, sum(len(part.target_in) for part in parts))
+            yield Share([part.to(self.device) for part in parts], *map(int, counts))
 
-    def gradient(self, batch: Batch | None) -> tuple[float, int]:
-        """As :meth:`.Training.gradient`, of the batch that all processes have together."""
-        if self.processes > 1:
-            torch.manual_seed((self.seed * 1_000_003 + self.updates) * 4_096 + self.rank)
-        parts: list[Batch] = []
-        if batch is not None:
-            batch = batch.to(self.model.device)
-            cut = (rows_of(batch, part, self.accumulate) for part in range(self.accumulate))
-            parts = [part for part in cut if part is not None]
-        tokens = sum(int(part.target_mask.sum()) for part in parts)
-        sentences = sum(len(part.target_in) for part in parts)
-        tokens, sentences = self.total(tokens, sentences)
-        weight = 1 / (tokens if self.recipe.per == "token" else sentences)
-        weight *= self.processes  # DistributedDataParallel takes the mean over processes
-        (total,) = self.total(self.backward(parts, weight))
-        return total, int(tokens)
-
-    def backward(self, parts: list[Batch], weight: float) -> float:
-        """Add up the gradients of some batches, each loss times the weight; returns the loss.
-
-        The processes meet in the last of them. One that has none takes part with an empty pair,
-        whose loss counts nothing: it must not keep the others waiting.
-        """
-        if not parts:
-            self.accelerator.backward(self.losses(self.nobody) * 0)
-            return 0.0
-        loss = 0.0
-        for part in parts:
-            alone = part is not parts[-1]
-            with self.accelerator.no_sync(self.losses) if alone else nullcontext():
-                of_part = self.losses(part)
-                self.accelerator.backward(of_part * weight)
-            loss += float(of_part.detach())
+    def add_up(self, model: Translator, loss: float) -> float:
+        """Add up the gradients of all processes, in place, and their losses."""
+        if self.size == 1:
+            return loss
+        weights = list(model.parameters())
+        for one in weights:
+            if one.grad is None:  # a process that had no pair in this step
+                one.grad = torch.zeros_like(one)
+        added = self.accelerator.reduce(torch.cat([one.grad.flatten() for one in weights]), "sum")
+        parts = added.split([one.numel() for one in weights])
+        for one, part in zip(weights, parts, strict=True):
+            one.grad.copy_(part.view_as(one))
+        (loss,) = self.total(loss)
         return loss
 
-    def save(self) -> None:
+    def begin(self, training: Training) -> None:
+        """Go back to the checkpoint if the first process sees one; write the first if not."""
+        path = training.checkpoint.path
+        if self.any(self.first and path.exists()):
+            training.restore()
+        here = training.updates
+        if self.any(self.total(here) != [here * self.size]):
+            raise ValueError(
+                f"{path} is not the same file for all processes: put it where all can read it"
+            )
+        if self.first:
+            remove_leftovers(path)
+        self.write(training)
+
+    def write(self, training: Training) -> None:
         """The first process writes; if it cannot, all of them stop."""
         failed: OSError | None = None
-        if self.rank == 0:
-            try:
-                super().save()
-            except OSError as error:
-                failed = error
-        if self.path and self.agreed(failed is not None):
-            raise failed or OSError(f"the first process could not write {self.path}: see there")
+        try:
+            if self.first:
+                training.write()
+        except OSError as error:
+            failed = error
+        if self.any(failed is not None):
+            path = training.checkpoint.path
+            raise failed or OSError(f"the first process could not write {path}: see there")
 
-    def begin(self) -> None:
-        """Go back to the checkpoint if the first process sees one; write the first if not."""
-        if self.path is None:
-            return
-        if self.agreed(self.rank == 0 and self.path.exists()):
-            self.restore()
-        here = torch.tensor([float(self.updates)], device=self.model.device)
-        if len(set(self.accelerator.gather(here).tolist())) > 1:
-            raise ValueError(
-                f"{self.path} is not the same file for all processes: put it where all can read it"
-            )
-        if self.rank == 0:
-            remove_leftovers(self.path)
-        self.save()
+    def answers(
+        self, groups: Sequence[Sequence[int]], answer: Callable[[Sequence[int]], Sequence[Any]]
+    ) -> list[Any]:
+        """Answer groups of items, each by one process; all processes get all answers, by item.
 
-    def measure(self) -> float:
-        """The perplexity of ``valid``, of which each process measures a part."""
-        found = perplexity_by(self.accelerator, self.model, self.corpus.valid)
-        if not math.isfinite(found):
-            raise self.diverged(f"a perplexity of {found:g} on valid")
-        return found
+        Args:
+            groups: numbers of items, each number once.
+            answer: the answers to one group, in its order.
+        """
+        found: list[tuple[int, Any]] = []
+        for rows in groups[self.rank :: self.size]:
+            found += zip(rows, answer(rows), strict=True)
+        by_item = dict(gather_object(found))
+        return [by_item[item] for item in sorted(by_item)]
 
-    def bleu_on_valid(self) -> float:
-        """As of one process; each translates a part."""
-        valid = self.corpus.valid
-        sentences = [pair.source for pair in valid]
-        found = translated_by(self.accelerator, partial(greedy, self.model), sentences)
-        references = [pair.target_text for pair in valid]
-        return bleu(texts(self.model, found), references, lowercase=True).score
+    def perplexity(self, model: Translator, pairs: Sequence[Pair]) -> float:
+        """As :func:`attnmt.metrics.perplexity`; each process measures a part."""
+        lengths = [(len(pair.target), len(pair.source)) for pair in pairs]
+        groups = by_length(lengths, SIDE_BY_SIDE, pool=None, seed=0)
 
+        def answer(rows: Sequence[int]) -> list[list[float]]:
+            return sentence_losses(model, [pairs[row] for row in rows], SIDE_BY_SIDE).tolist()
 
-def accelerator_for(device: str | None = None, precision: str = "no") -> Accelerator:
-    """The engine: it joins the processes that a launcher has started; without one it is alone.
+        return perplexity_of(np.array(self.answers(groups, answer)))
 
-    Args:
-        device: ``"cpu"``, or ``"cuda"`` or None for a GPU of its own for each process, if there
-            are GPUs.
-        precision: as of :func:`.precision_on`.
-
-    Raises:
-        ValueError: another precision; no GPU where one is asked for; or processes that were started
-            and cannot be joined, each of which would train a whole model of its own.
-    """
-    gpus = torch.cuda.is_available()
-    if device == "cuda" and not gpus:
-        raise ValueError("device is cuda, but PyTorch sees no GPU here")
-    started = process_count()
-    on_cpu = device == "cpu" or (started > 1 and not gpus)  # by itself Accelerate joins only GPUs
-    kind = "cuda" if gpus and not on_cpu else "cpu"
-    engine = Accelerator(cpu=on_cpu, mixed_precision=precision_on(kind, precision))
-    if engine.num_processes < started:
-        raise ValueError(
-            f"{started} processes were started, but they cannot be joined here: start one, or give "
-            "each a GPU, or name --device cpu"
-        )
-    return engine
+    def translate(
+        self,
+        search: Callable[[Sequence[Sequence[str]]], list[Translation]],
+        sentences: Sequence[Sequence[str]],
+    ) -> list[Translation]:
+        """Translations of sentences by a search; each process finds a part."""
+        groups = as_searched([len(words) for words in sentences])
+        return self.answers(groups, lambda rows: search([sentences[row] for row in rows]))
 
 
 def fit(
@@ -220,9 +228,7 @@ def fit(
     seed: int = 0,
     *,
     device: str | None = None,
-    precision: str = "no",
     accumulate: int = 1,
-    progress: bool = True,
     **more: Any,
 ) -> History:
     """As :func:`attnmt.training.fit`, by all processes that a launcher has started.
@@ -232,12 +238,9 @@ def fit(
     processes. The times in the history are those of the first process.
 
     Args:
-        model, corpus, recipe, seed: as of :func:`attnmt.training.fit`. A corpus may be a
-            :class:`~attnmt.scale.streams.Streamed`.
-        device: ``"cpu"`` or ``"cuda"``; by itself a GPU for each process, if there is one.
-        precision: ``"bf16"`` for mixed precision.
-        accumulate: parts that each process cuts its share of a batch into, to save memory.
-        progress: show a bar, in the first process.
+        model, corpus, recipe, seed: as there; the corpus may also be a stream.
+        device: of each process, see :func:`accelerator_for`.
+        accumulate: parts of a process's share of a batch, see :class:`Together`.
         more: further arguments of :func:`attnmt.training.fit`.
 
     Raises:
@@ -246,13 +249,9 @@ def fit(
         ValueError, FileExistsError, OSError, FloatingPointError, KeyboardInterrupt: as of
             :func:`attnmt.training.fit`.
     """
-    whole(1, accumulate=accumulate)
     with peers_watched():
-        accelerator = accelerator_for(device, precision)
-        shown = progress and accelerator.is_main_process
-        engine = partial(Shared, accelerator, accumulate)
-        where = {"device": accelerator.device, "progress": shown, "engine": engine}
-        return core.fit(model, corpus, recipe, seed=seed, **where, **more)
+        together = Together(device, accumulate)
+        return core.fit(model, corpus, recipe, seed, together.device, processes=together, **more)
 
 
 @contextmanager
@@ -262,23 +261,20 @@ def peers_watched() -> Iterator[None]:
     Raises:
         ConnectionError: see there; the message says how to go on.
     """
-    before = signal.getsignal(signal.SIGTERM)
-    if process_count() > 1:
-        signal.signal(signal.SIGTERM, _told_to_end)
+    if process_count() == 1:
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _told_to_end)
     try:
         yield
     except RuntimeError as error:
         said = str(error)
-        if process_count() == 1 or not any(word in said.lower() for word in LOST):
+        if not any(word in said.lower() for word in LOST):
             raise
         why = said.strip().splitlines()[0]
         raise ConnectionError(f"another process has ended ({why}). {GO_ON}") from error
     finally:
-        if process_count() > 1:
-            signal.signal(signal.SIGTERM, before)
-
-
-GO_ON = "The last checkpoint is whole: start all processes again with --resume."
+        signal.signal(signal.SIGTERM, before)
 
 
 def _told_to_end(*_: Any) -> None:

@@ -10,6 +10,7 @@ from attnmt.book.quoted import (
     global_attention,
     kept,
     local_attention,
+    lookup,
     perplexity_at,
     signed,
     weight,
@@ -85,3 +86,12 @@ def test_chapter_5_says_what_its_runs_and_the_judged_list_have():
 
 def test_a_difference_has_the_minus_of_prose():
     assert signed(-1.36) == "−1.4" and signed(0.72) == "+0.7"
+
+
+def test_chapter_9_says_what_its_runs_and_the_judged_list_have():
+    only, search = (recorded(f"{name}-grammar", 5) for name in ("attention-only", "rnnsearch"))
+    facts = lookup(only, search)
+    marks = marks_of("09_lookup")
+    assert facts == {name: marks[name] for name in facts}
+    assert facts["search_seeds"] == f"{len(search)} seeds"
+    assert facts["only_verdict"] == claims.judge(["v-attention-only"])[0].verdict

@@ -17,7 +17,7 @@ from attnmt.book.live import view as live
 from attnmt.book.live.view import STORED, show_live
 from attnmt.book.live.weights import load_compact, pretrained
 from attnmt.model import rnnencdec, rnnsearch
-from press import execute
+from press.run import execute
 
 BOOK = Path(__file__).resolve().parents[3] / "book"
 

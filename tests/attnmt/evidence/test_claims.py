@@ -271,7 +271,7 @@ def test_a_row_waits_until_both_systems_have_the_seeds_that_it_names():
     ids = "b1-search", "l1-location"
     (first, second) = judge_runs(some(*ids), lambda name, n: recorded(name, n)[:4])
     assert (first.verdict, first.ours) == ("waiting", "")
-    assert first.said == "waiting: rnnsearch-grammar has 4 of 5 seeds"
+    assert first.said == "waiting: rnnsearch-grammar has 4 of 5 seeds (power 100%)"
     assert second.verdict == "waiting" and second.power > 0.9
 
 
@@ -408,7 +408,7 @@ def test_the_table_shows_kind_cost_convergence_and_what_is_missing(whole):
     assert "| B: here with dot; theirs with location | undecided (power " in feeding
     assert "; by the scatter seen " in feeding
     assert "| opposite, under a recipe found with dot |" in local_p
-    assert "| waiting: ladder-feeding-multi30k has 0 of 3 seeds |" in ladder
+    assert "| waiting: ladder-feeding-multi30k has 0 of 3 seeds (power " in ladder
     assert "| not run: no phrase-based system was trained here | +0.5 | – | – | – |" in phrases
 
 

@@ -21,7 +21,6 @@ from attnmt.evidence.comparison import (
     Comparison,
     Metric,
     Term,
-    by_bounds,
     by_scores,
     by_sentences,
     compare,
@@ -164,15 +163,6 @@ def test_a_system_beside_itself_differs_by_nothing_and_beside_a_number_by_itself
     beside = compare(system, constant(0.5))
     assert beside.difference == pytest.approx(system.mean - 0.5)
     assert beside.seeds.degrees == pytest.approx(2)
-
-
-def test_scores_with_bounds_take_the_widest_that_these_allow():
-    system = by_bounds([20.0, 21.0], [19.0, 20.0], [21.0, 22.0])
-    error = 1 / stats.norm.ppf(0.975)
-    assert system.standard_error == pytest.approx(error)
-    ours = compare(system, by_scores([10.0, 11.0], 0.3))
-    assert ours.sentences.variance == pytest.approx(error**2 + 0.09)
-    assert compare(system, by_scores([10.0, 11.0])).covers == "seeds only"
 
 
 @few

@@ -3,16 +3,16 @@
 import os
 import subprocess
 import sys
-from functools import partial
 
 import pytest
 import torch
 from torch.testing import assert_close
 
-from attnmt import Recipe, fit, luong, training
+from attnmt import Recipe, fit, luong, perplexity
 from attnmt.batches import make_batch
-from attnmt.evidence.modern import Modern
-from attnmt.training import Training, bfloat16_trains
+from attnmt.evidence import modern
+from attnmt.evidence.modern import Modern, bfloat16_trains
+from attnmt.training import likelihood
 
 pytestmark = pytest.mark.kernels
 
@@ -24,41 +24,34 @@ def dot(corpus, **arguments):
 
 
 def trained(corpus, recipe=RECIPE, model=None, checkpoint=None, **additions):
-    """A model after a training, and what its weights were after each epoch."""
+    """A model after a training."""
     model = model or dot(corpus, dropout=0.1)
-    after = []
-
-    class Watched(Modern):
-        def end_epoch(self, measure_bleu):
-            epoch = super().end_epoch(measure_bleu)
-            after.append({name: w.clone() for name, w in self.model.state_dict().items()})
-            return epoch
-
     fit(
         model,
         corpus,
         recipe,
         device="cpu",
         progress=False,
-        engine=partial(Watched, **additions),
+        objective=Modern(**additions),
         checkpoint=checkpoint,
         resume=checkpoint is not None,
         every=3,
     )
-    return model, after
+    return model
 
 
-def engine(corpus, model, **additions):
-    return Modern(model, corpus, RECIPE, seed=0, path=None, **additions)
+def some(model, corpus):
+    """A batch."""
+    return make_batch(corpus.train[:7], model.source_vocabulary, model.target_vocabulary)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_the_smoothed_loss_by_hand(corpus, smoothing):
     """``(1 - e) (-log p(y)) + e mean_k (-log p(k))``, with its gradient."""
     model = dot(corpus).double()
-    vocabularies = model.source_vocabulary, model.target_vocabulary
-    batch = make_batch(corpus.train[:7], *vocabularies)
-    total, tokens = engine(corpus, model, smoothing=smoothing).gradient(batch)
+    batch = some(model, corpus)
+    smoothed = Modern(smoothing=smoothing)(model, batch)
+    smoothed.mean().backward()
     found = [weights.grad.clone() for weights in model.parameters()]
     model.zero_grad()
     features, _ = model(batch)
@@ -68,17 +61,16 @@ def test_the_smoothed_loss_by_hand(corpus, smoothing):
             log_p = model.decoder.readout(features[b, t]).log_softmax(0)
             right = log_p[batch.target_out[b, t]]
             losses.append(-(1 - smoothing) * right - smoothing * log_p.mean())
-    assert tokens == len(losses)
-    assert total == pytest.approx(float(sum(losses).detach()))
-    (sum(losses) / tokens).backward()
+    assert_close(smoothed, torch.stack(losses).float())
+    (sum(losses) / len(losses)).backward()
     for ours, weights in zip(found, model.parameters(), strict=True):
         assert_close(ours, weights.grad, rtol=1e-5, atol=1e-7)  # the logits are cast to float32
 
 
 def test_without_additions_it_is_the_same_training(corpus):
     models = dot(corpus, dropout=0.1), dot(corpus, dropout=0.1)
-    for model, kind in zip(models, (Training, Modern), strict=True):
-        fit(model, corpus, RECIPE, device="cpu", progress=False, engine=kind)
+    for model, objective in zip(models, (likelihood, Modern()), strict=True):
+        fit(model, corpus, RECIPE, device="cpu", progress=False, objective=objective)
     for theirs, ours in zip(*(model.parameters() for model in models), strict=True):
         assert_close(ours, theirs, rtol=0, atol=2e-3)
 
@@ -87,7 +79,7 @@ def test_a_smoothed_model_is_less_sure(corpus):
     recipe = Recipe(epochs=12, batch_size=16, learning_rate=1e-2)
     batch = make_batch(corpus.train, corpus.source_vocabulary, corpus.target_vocabulary)
     sure, unsure = (
-        trained(corpus, recipe, dot(corpus), smoothing=share)[0].token_losses(batch)
+        trained(corpus, recipe, dot(corpus), smoothing=share).token_losses(batch)
         for share in (0.0, 0.3)
     )
     assert sure.min() < unsure.min()
@@ -97,12 +89,14 @@ def test_a_smoothed_model_is_less_sure(corpus):
 def test_perplexities_on_valid_are_never_smoothed(corpus):
     """So models with and without can be compared."""
     model = dot(corpus)
-    assert engine(corpus, model, smoothing=0.5).measure() == engine(corpus, model).measure()
+    history = fit(model, corpus, RECIPE, device="cpu", progress=False, objective=Modern(0.5))
+    last = history.epochs[-1]
+    assert last.valid_perplexity == perplexity(model, corpus.valid) < last.train_perplexity
 
 
 @pytest.mark.parametrize("steps", [5, 25])
 def test_a_training_that_was_interrupted_goes_on(corpus, tmp_path, steps):
-    whole, _ = trained(corpus, smoothing=0.1)
+    whole = trained(corpus, smoothing=0.1)
     path = tmp_path / "checkpoint"
     model = dot(corpus, dropout=0.1)
     forward = model.decoder.forward
@@ -117,7 +111,7 @@ def test_a_training_that_was_interrupted_goes_on(corpus, tmp_path, steps):
     model.decoder.forward = failing
     with pytest.raises(KeyboardInterrupt):
         trained(corpus, model=model, checkpoint=path, smoothing=0.1)
-    again, _ = trained(corpus, checkpoint=path, smoothing=0.1)
+    again = trained(corpus, checkpoint=path, smoothing=0.1)
     for name, weights in whole.state_dict().items():
         assert torch.equal(again.state_dict()[name], weights), name
 
@@ -136,8 +130,9 @@ def test_in_bfloat16_the_weights_stay_float32(corpus):
     grads = []
     for precision in ("no", "bf16"):
         model = dot(corpus)
-        batch = make_batch(corpus.train[:7], model.source_vocabulary, model.target_vocabulary)
-        engine(corpus, model, precision=precision).gradient(batch)
+        losses = Modern(precision=precision)(model, some(model, corpus))
+        assert losses.dtype == torch.float32
+        losses.mean().backward()
         assert {weights.dtype for weights in model.parameters()} == {torch.float32}
         grads.append(torch.cat([weights.grad.flatten() for weights in model.parameters()]))
     full, half = grads
@@ -146,23 +141,27 @@ def test_in_bfloat16_the_weights_stay_float32(corpus):
     assert float((full - half).norm() / full.norm()) < 0.02
 
 
-@pytest.mark.kernels
-def test_where_bfloat16_does_not_train_float32_goes_on_and_says_so(corpus, monkeypatch, capsys):
-    monkeypatch.setattr(training, "bfloat16_trains", lambda kind: False)
-    asked = engine(corpus, dot(corpus), precision="bf16")
+def test_where_bfloat16_does_not_train_float32_goes_on_and_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(modern, "bfloat16_trains", lambda kind: False)
+    assert modern.precision_on("cpu", "bf16") == "no"
     told = "attnmt: no bfloat16 on this cpu: training goes on in float32\n"
     assert capsys.readouterr().err == told
-    assert (asked.precision, asked.facts["precision"]) == ("no", "no")
-    plain = engine(corpus, dot(corpus))
-    batch = make_batch(corpus.train[:7], *plain.vocabularies)
-    assert asked.gradient(batch) == plain.gradient(batch)
+    assert modern.precision_on("cpu", "no") == "no"
+    monkeypatch.setenv("RANK", "1")  # of several processes one says so
+    assert modern.precision_on("cpu", "bf16") == "no"
     assert capsys.readouterr().err == ""
+
+
+def test_where_bfloat16_is_demanded_and_does_not_train_one_line_says_so(corpus, monkeypatch):
+    monkeypatch.setattr(modern, "bfloat16_trains", lambda kind: False)
+    with pytest.raises(ValueError, match="no LSTM can learn in bfloat16 on this cpu"):
+        trained(corpus, precision="bf16")
 
 
 def test_whether_bfloat16_trains_is_seen_without_a_trace():
     """It is tried with weights of its own: the random numbers of a training are untouched."""
     state = torch.get_rng_state()
-    training.bfloat16_trains.__wrapped__("cpu")
+    bfloat16_trains.__wrapped__("cpu")
     assert torch.get_rng_state().equal(state)
 
 
@@ -181,7 +180,7 @@ def test_the_command_trains_on_a_lesser_processor(tmp_path, limits):
     code = f"""
 import sys
 from attnmt.cli import main
-from attnmt.training import bfloat16_trains
+from attnmt.evidence.modern import bfloat16_trains
 print(bfloat16_trains("cpu"))
 sys.exit(main(["train", {str(tmp_path / "model")!r}, *{arguments}]))
 """
@@ -195,21 +194,23 @@ sys.exit(main(["train", {str(tmp_path / "model")!r}, *{arguments}]))
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not bfloat16_trains("cpu"), reason="this processor trains no LSTM in bfloat16")
 def test_in_bfloat16_a_model_learns(corpus):
     recipe = Recipe(epochs=6, batch_size=16, learning_rate=1e-2, halve_after=None)
     losses = {}
     for precision in ("no", "bf16"):
-        model, _ = trained(corpus, recipe, dot(corpus), precision=precision)
-        losses[precision] = engine(corpus, model).measure()
+        model = trained(corpus, recipe, dot(corpus), precision=precision)
+        losses[precision] = perplexity(model, corpus.valid)
     assert losses["bf16"] == pytest.approx(losses["no"], rel=0.05)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1, float("nan")])
-def test_a_share_of_smoothing_leaves_some_of_the_loss(corpus, value):
+def test_a_share_of_smoothing_leaves_some_of_the_loss(value):
     with pytest.raises(ValueError, match="smoothing must be from 0 to below 1, not"):
-        engine(corpus, dot(corpus), smoothing=value)
+        Modern(smoothing=value)
 
 
-def test_an_unknown_precision_is_refused(corpus):
-    with pytest.raises(ValueError, match="precision must be one of no, bf16, not 'half'"):
-        engine(corpus, dot(corpus), precision="half")
+def test_an_unknown_precision_is_refused():
+    for make in (lambda: Modern(precision="half"), lambda: modern.precision_on("cpu", "half")):
+        with pytest.raises(ValueError, match="precision must be one of no, bf16, not 'half'"):
+            make()

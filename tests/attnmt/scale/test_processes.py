@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,9 @@ from torch.distributed import get_rank
 
 from attnmt import Recipe, Translator, beam_search, greedy, luong, perplexity, training
 from attnmt.batches import batches
-from attnmt.scale import evaluation, processes
-from attnmt.scale.evaluation import as_searched, perplexity_by, translated_by
-from attnmt.scale.processes import Shared, accelerator_for, rows_of
-from attnmt.training import BAHDANAU
+from attnmt.recipes import BAHDANAU
+from attnmt.scale import processes
+from attnmt.scale.processes import Together, accelerator_for, as_searched, rows_of
 from studies import scale
 from studies.scale import apart, as_files, crowd, ended, in_memory, learn, trained
 
@@ -46,32 +46,35 @@ def resumed_by(folder: Path, sizes: tuple[int, int], job: dict) -> dict:
     return trained(sizes[1], job, out) | {"codes": codes, "told": told}
 
 
+def before_an_update(updates: int, rank: int, do: Callable[[], None]) -> None:
+    """Let something happen to one process when it has its share of the update after so many."""
+    shares = Together.shares
+
+    def watched(self, training):
+        for share in shares(self, training):
+            if (training.updates, self.rank) == (updates, rank):
+                do()
+            yield share
+
+    Together.shares = watched
+
+
 def until(updates: int, job: dict, out: Path) -> None:
     """Learn until the disk is full: it is so at an update of the first process."""
-    step = Shared.step
 
-    def stepping(self, batch):
-        if self.updates == updates and self.rank == 0:
-            limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
-        return step(self, batch)
+    def fill() -> None:
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
 
-    Shared.step = stepping
+    before_an_update(updates, 0, fill)
     learn(job, out)
 
 
 def interrupted(job: dict, out: Path) -> None:
     """Ctrl-C is pressed in the second process only."""
-    step = Shared.step
-
-    def stepping(self, batch):
-        if self.updates == 4 and self.rank == 1:
-            os.kill(os.getpid(), signal.SIGINT)
-        return step(self, batch)
-
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    Shared.step = stepping
+    before_an_update(4, 1, lambda: os.kill(os.getpid(), signal.SIGINT))
     learn(job, out)
 
 
@@ -83,11 +86,11 @@ def measured(out: Path) -> None:
         for weights in model.parameters():
             weights.mul_(3)
     sentences = [pair.source for pair in corpus.train]
-    engine = accelerator_for("cpu")
-    found = [translated_by(engine, lambda some: beam_search(model, some, 3), sentences)]
-    found.append(translated_by(engine, lambda some: greedy(model, some), sentences))
+    together = Together("cpu")
+    found = [together.translate(lambda some: beam_search(model, some, 3), sentences)]
+    found.append(together.translate(lambda some: greedy(model, some), sentences))
     said = [[[list(one.words), one.score] for one in each] for each in found]
-    loss = perplexity_by(engine, model, corpus.train)
+    loss = together.perplexity(model, corpus.train)
     rank = get_rank() if torch.distributed.is_initialized() else "alone"
     if rank == "alone":
         alone = beam_search(model, sentences, 3), greedy(model, sentences)
@@ -118,9 +121,11 @@ def program(folder: Path) -> None:
         recipe = JOB["recipe"] if name == "token" else BAHDANAU
         changed = {"batch_size": 16, "epochs": 2, "keep": "best"}
         job = double | {"recipe": Recipe(**vars(recipe) | changed)}
-        one = trained(1, job, folder / "one")
-        job["how"] = {"accumulate": accumulate}
-        found[name] = apart(one, trained(size, job, folder / "several"))
+        one = trained(1, job | {"how": {"measure_bleu": True}}, folder / "one")
+        job["how"] = {"accumulate": accumulate, "measure_bleu": True}
+        several = trained(size, job, folder / "several")
+        same = [a == b for a, b in zip(one["bleu"], several["bleu"], strict=True)]
+        found[name] = apart(one, several) | {"bleu": same}
     streamed = double | {"stream": as_files(folder / "files", 90, files=4) | {"lanes": 4}}
     one = trained(1, streamed, folder / "stream")
     for sizes in ((1, 2), (2, 1)):
@@ -168,6 +173,7 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(PATHS), "OMP_NUM_THREA
 @pytest.mark.parametrize("per", ["token", "sentence"])
 def test_several_processes_find_what_one_finds(found, per):
     """90 pairs in batches of 16: the last has ten; two that cut their share in parts, and three."""
+    assert found[per]["bleu"] == [True, True]
     assert found[per]["loss"] < 1e-9
     assert found[per]["weights"] < 1e-9
 
@@ -235,13 +241,14 @@ def test_processes_that_torchrun_started_share(tmp_path):
     (tmp_path / "watched.py").write_text(
         "import sys\n"
         "from attnmt import cli\n"
-        "from attnmt.scale.processes import Shared\n"
-        "backward = Shared.backward\n"
+        "from attnmt.scale.processes import Together\n"
+        "shares = Together.shares\n"
         "seen = [0]\n"
-        "def watched(self, parts, weight):\n"
-        "    seen[0] += sum(len(part.target_in) for part in parts)\n"
-        "    return backward(self, parts, weight)\n"
-        "Shared.backward = watched\n"
+        "def watched(self, training):\n"
+        "    for share in shares(self, training):\n"
+        "        seen[0] += sum(len(part.target_in) for part in share.parts)\n"
+        "        yield share\n"
+        "Together.shares = watched\n"
         "code = cli.main()\n"
         "open(f'seen.{cli.os.environ.get(\"RANK\", \"alone\")}', 'w').write(str(seen[0]))\n"
         "sys.exit(code)\n"
@@ -305,7 +312,7 @@ def test_the_rows_of_a_batch_are_shared_out(corpus):
 
 def test_groups_are_those_of_the_search(corpus, monkeypatch):
     monkeypatch.setattr("attnmt.decoding.BATCH_WORDS", 80)
-    monkeypatch.setattr(evaluation, "BATCH_WORDS", 80)
+    monkeypatch.setattr(processes, "BATCH_WORDS", 80)
     sentences = [pair.source for pair in corpus.train[:60]]
     seen = []
     model = luong(corpus, hidden=4)
@@ -321,10 +328,9 @@ def test_groups_are_those_of_the_search(corpus, monkeypatch):
     assert [[sentences[row] for row in rows] for rows in groups] == seen
 
 
-@pytest.mark.parametrize("changed", [{"precision": "fp16"}, {"accumulate": 0}])
-def test_what_makes_no_sense_is_refused(corpus, changed):
-    with pytest.raises(ValueError, match=next(iter(changed))):
-        processes.fit(luong(corpus, hidden=4), corpus, device="cpu", progress=False, **changed)
+def test_parts_that_make_no_sense_are_refused(corpus):
+    with pytest.raises(ValueError, match="accumulate must be a whole number of at least 1"):
+        processes.fit(luong(corpus, hidden=4), corpus, device="cpu", accumulate=0)
 
 
 def test_an_error_of_another_kind_is_not_mistaken_for_a_lost_process(monkeypatch):

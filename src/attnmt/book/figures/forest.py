@@ -6,7 +6,7 @@ paper lies to the right of zero. A band shows the margin within which systems co
 
     forest([row for row in judge() if row.claim.group == "Luong, Table 4"])
 
-:func:`twice` draws what two editions of the runs say of the same claims.
+:func:`twice` draws what two sets of runs say of the same claims.
 """
 
 import textwrap
@@ -110,20 +110,20 @@ def forest(rows: Sequence[Row]) -> Figure:
 
 
 def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> Figure:
-    """Draw the same claims by two editions of the runs: thin and grey before, in colour after.
+    """Draw the same claims by two sets of runs: thin and grey before, in colour after.
 
     Args:
         before: rows with a decision.
         after: rows of the same claims, in the same order, with a decision.
-        names: what the legend calls both editions.
+        names: what the legend calls both sets.
 
     Raises:
         ValueError: there are no rows, they are of different claims, or one has no decision.
     """
     if [row.claim.id for row in before] != [row.claim.id for row in after]:
-        raise ValueError("both editions need the same claims in the same order")
+        raise ValueError("both sets of runs need the same claims in the same order")
     if any(row.decision is None for row in (*before, *after)):
-        raise ValueError("every row needs a decision in both editions")
+        raise ValueError("every row needs a decision in both sets of runs")
     earlier = {row.claim.id: row for row in before}
     figure, panels = _panels(after)
     for ax, panel in panels:

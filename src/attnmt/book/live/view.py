@@ -7,7 +7,7 @@ of a server: all is in one page.
 
 That copy is one to two megabytes for a model of the book, so a notebook that is executed to be
 stored and published must not hold it: with ``ATTNMT_STORED`` in the environment, which
-`press.execute` sets, the cell says one line instead.
+`press.run.execute` sets, the cell says one line instead.
 """
 
 import base64

@@ -1,0 +1,1 @@
+"""The book in Colab, and copies of it with an address of their own."""

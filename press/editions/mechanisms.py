@@ -1,0 +1,186 @@
+"""Exercises that ask the learner to write a mechanism.
+
+A chapter marks by tags what the editions need to know. Cells of a solution are tagged `solution`. A
+cell tagged `mechanism` stands between an exercise and its solution, and ends with `check(...)`. In
+it a line ``# write it here`` marks the function whose body the learner writes; its docstring stays.
+A cell of the solution ends with the same call, and shows that it can be passed.
+"""
+
+import ast
+import builtins
+import re
+import symtable
+from dataclasses import dataclass
+
+from nbconvert.preprocessors import TagRemovePreprocessor
+from nbformat import NotebookNode
+
+from press.run.imports import parse
+
+SOLUTION = "solution"
+MECHANISM = "mechanism"
+HERE = "write it here"
+BLANK = 'raise NotImplementedError("write me")'
+LABEL = re.compile(r"(?m)^:label: *(\S+)")
+
+
+class Misplaced(ValueError):
+    """The exercises of a chapter cannot be read."""
+
+
+def tagged(cell: NotebookNode, tag: str) -> bool:
+    return tag in cell.metadata.get("tags", [])
+
+
+def without_solutions(notebook: NotebookNode, chapter: str) -> NotebookNode:
+    """A chapter without the cells of its solutions, and without the outputs of its mechanisms.
+
+    Raises:
+        Misplaced: a cell between the beginning and the end of a solution has no tag, or one outside
+            has it.
+    """
+    inside = False
+    for number, cell in enumerate(notebook.cells, 1):
+        markdown = cell.source if cell.cell_type == "markdown" else ""
+        inside = inside or bool(re.search(r"(?m)^:::\{solution", markdown))
+        if inside != tagged(cell, SOLUTION):
+            wrong = "is tagged" if not inside else "belongs to a solution: give it the tag"
+            raise Misplaced(f"{chapter}, cell {number} {wrong} `{SOLUTION}`")
+        if inside and "{exercise}" in markdown:
+            raise Misplaced(f"{chapter}, cell {number}: an exercise and a solution in one cell")
+        inside = inside and not re.search(r"(?m)^:::\{solution(-end)?\}", markdown)
+    remove = TagRemovePreprocessor(
+        remove_cell_tags={SOLUTION}, remove_all_outputs_tags={MECHANISM}, enabled=True
+    )
+    return remove.preprocess(notebook, {})[0]
+
+
+def blank(source: str, label: str = "") -> str:
+    """A mechanism's cell with the marked bodies left blank; signature and docstring stay."""
+    lines = source.splitlines()
+    tree = ast.parse(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    marked = [number for number, line in enumerate(lines, 1) if HERE in line]
+    if not marked:
+        raise Misplaced(f"{label}: its cell is tagged `{MECHANISM}`, and no line says '{HERE}'")
+    for number in reversed(marked):
+        around = [node for node in functions if node.lineno <= number <= node.end_lineno]
+        if not around:
+            raise Misplaced(f"{label}: '{HERE}' stands outside of every function")
+        inner = max(around, key=lambda node: node.lineno)
+        if ast.get_docstring(inner) is None:
+            raise Misplaced(f"{label}: {inner.name} has no docstring to tell what it returns")
+        text = inner.body[0]
+        lines[text.end_lineno : inner.end_lineno] = [" " * text.col_offset + BLANK]
+    return "\n".join(lines)
+
+
+class Generators(ast.NodeTransformer):
+    """Comprehensions as generators: since Python 3.12 only these have names of their own."""
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.GeneratorExp:
+        self.generic_visit(node)
+        return ast.GeneratorExp(node.elt, node.generators)
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.GeneratorExp:
+        pair = ast.Tuple([node.key, node.value], ast.Load())
+        return self.visit_ListComp(ast.ListComp(pair, node.generators))
+
+
+def names(source: str) -> tuple[set[str], set[str]]:
+    """The names that a cell defines, and those that it needs from cells before it."""
+    tree = Generators().visit(parse(source))
+    top = symtable.symtable(ast.unparse(tree), "cell", "exec")
+    symbols = top.get_symbols()
+    defined = {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
+    used = {s.get_name() for s in symbols if s.is_referenced()}
+    tables = list(top.get_children())
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        outer = [s for s in table.get_symbols() if s.is_global()]
+        defined |= {s.get_name() for s in outer if s.is_assigned()}  # := in a comprehension
+        used |= {s.get_name() for s in outer if s.is_referenced()}
+    return defined, used - defined - set(dir(builtins))
+
+
+@dataclass
+class Mechanism:
+    """An exercise that asks for a mechanism, and what is needed to check an answer."""
+
+    chapter: str
+    label: str
+    name: str  # what the learner defines
+    cell: str  # its blank and its check, as in the chapter
+    solution: str  # the cell that passes the check
+    context: list[str]  # the cells before it that it needs, in order
+    lacking: set[str]  # names that no cell before it defines
+
+    def program(self, answer: str) -> str:
+        """Code that checks an answer; it prints "correct" at the end if it passes.
+
+        The answer has global names of its own: whatever it defines, the check does not see it.
+        """
+        book = "\n\n".join([*self.context, without_call(blank(self.cell, self.label))])
+        given = last_call(self.cell).removeprefix("check(").removesuffix(")")
+        return f"""\
+book = {{"__name__": "__main__"}}
+exec({book!r}, book)
+theirs = book.copy()
+exec({answer!r}, theirs)
+book["check"](eval({given!r}, theirs))
+"""
+
+    def filled_in(self) -> str:
+        """The answer that the solution is: its cell, and the learner's name for it."""
+        return f"{without_call(self.solution)}\n\n{self.name} = {checked(self.solution)}"
+
+
+def without_call(source: str) -> str:
+    return source.rstrip().rpartition("\n")[0]
+
+
+def last_call(source: str) -> str:
+    return source.rstrip().rpartition("\n")[2]
+
+
+def checked(source: str) -> str:
+    """The name in a cell's last ``check(name)``, or ``check(name())``; empty if it has none."""
+    found = re.fullmatch(r"check\((\w+)(?:\(\))?\)", last_call(source))
+    return found[1] if found else ""
+
+
+def needed(source: str, before: list[NotebookNode]) -> tuple[list[str], set[str]]:
+    """The cells before a cell without which it cannot run, and the names that none defines."""
+    lacking = names(source)[1]
+    chosen = []
+    for cell in reversed(before):
+        defined, used = names(cell.source)
+        if defined & lacking:
+            chosen.insert(0, cell.source)
+            lacking = (lacking - defined) | used
+    return chosen, lacking
+
+
+def mechanisms(notebook: NotebookNode, chapter: str) -> list[Mechanism]:
+    """The mechanisms of a chapter, in its order."""
+    found = []
+    label = ""
+    before: list[NotebookNode] = []
+    for number, cell in enumerate(notebook.cells):
+        labels = LABEL.findall(cell.source) if cell.cell_type == "markdown" else []
+        label = labels[-1] if labels else label
+        if cell.cell_type != "code" or tagged(cell, SOLUTION):
+            continue
+        if tagged(cell, MECHANISM):
+            after = [one.source for one in notebook.cells[number:] if tagged(one, SOLUTION)]
+            solution = next((one for one in after if checked(one)), "")
+            if not (checked(cell.source) and solution):
+                message = f"the mechanism of {label} and a cell of its solution end with check(...)"
+                raise Misplaced(f"{chapter}: {message}")
+            where = (chapter, label, checked(cell.source), cell.source, solution)
+            found.append(Mechanism(*where, *needed(cell.source, before)))
+        before.append(cell)
+    return found

@@ -1,0 +1,180 @@
+"""Join the built pages of the book to one document, for `press.editions.pdf` to print.
+
+The pages' articles stand one after the other. Links between pages become links inside the document,
+and the solutions get a place of their own behind the list of all exercises.
+"""
+
+import html
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import yaml
+from bs4 import BeautifulSoup, Tag
+
+from press.contents import ROOT, listed
+
+SOLUTIONS_AFTER = "book/exercises"
+SHEET = Path(__file__).with_name("pdf.html").read_text(encoding="utf8")
+
+
+class Unprintable(RuntimeError):
+    """Something that the PDF needs is not there."""
+
+
+@dataclass
+class Entry:
+    """A line of the contents."""
+
+    level: int  # 0 a part, 1 a chapter, 2 a section
+    title: str  # as HTML
+    anchor: str = ""
+
+    @property
+    def row(self) -> str:
+        """The line as HTML, with room for the number of its page."""
+        if not self.anchor:
+            return f'<p class="level0">{self.title}</p>'
+        link = f'<a href="#{self.anchor}">{self.title}</a>'
+        return f'<p class="level{self.level}">{link}<span></span></p>'
+
+
+def anchor(page: str, fragment: str = "") -> str:
+    """The name that a page, or a place on it, has in the joined document."""
+    return "--".join(filter(None, (page, fragment)))
+
+
+def read(site: Path, page: str) -> BeautifulSoup:
+    """A built page.
+
+    Raises:
+        Unprintable: it is not there.
+    """
+    file = site / f"{page}.html"
+    if not file.is_file():
+        raise Unprintable(f"{file} is not there: build the pages first (make html)")
+    return BeautifulSoup(file.read_text(encoding="utf8"), "html.parser")
+
+
+class Links:
+    """Where the addresses on a page lead in the joined document."""
+
+    def __init__(self, site: Path, page: str, pages: list[str]):
+        self.site = site.resolve()
+        self.file = (site / f"{page}.html").resolve()
+        self.pages = pages
+
+    def path(self, place: str) -> Path:
+        return (self.file.parent / unquote(place)).resolve() if place else self.file
+
+    def source(self, address: str) -> str:
+        """The address of a picture."""
+        outside = urlsplit(address).scheme
+        return address if outside else self.path(address).as_uri()
+
+    def target(self, address: str) -> str | None:
+        """The address of a link; None if it leads to a page that is not printed."""
+        if urlsplit(address).scheme:
+            return address
+        place, fragment = urldefrag(address)
+        page = self.path(place).with_suffix("").relative_to(self.site).as_posix()
+        return f"#{anchor(page, unquote(fragment))}" if page in self.pages else None
+
+
+def article(soup: BeautifulSoup, page: str, links: Links) -> Tag:
+    """The article of a page; what it names and links to is renamed as `anchor` does."""
+    found = soup.find("article", class_="bd-article")
+    for script in found.find_all("script"):
+        script.decompose()
+    for tag in found.find_all(True):
+        for name, value in list(tag.attrs.items()):
+            if name == "id":
+                tag[name] = anchor(page, value)
+            elif name == "src":
+                tag[name] = links.source(value)
+            elif name in ("href", "xlink:href"):
+                tag[name] = links.target(value)
+                if tag[name] is None:
+                    del tag[name]
+            elif isinstance(value, str) and "url(#" in value:
+                tag[name] = value.replace("url(#", f"url(#{anchor(page)}--")
+    return found
+
+
+def headings(text: Tag) -> list[Entry]:
+    """The chapter and the sections of an article, as lines of the contents."""
+    found = []
+    for section in text.find_all("section", id=True):
+        heading = section.find(["h1", "h2"], recursive=False)
+        if heading:
+            for link in heading.find_all("a", class_="headerlink"):
+                link.decompose()  # on paper it says nothing
+            title = heading.decode_contents(formatter="minimal").strip()
+            found.append(Entry(int(heading.name[1]), title, section["id"]))
+    return found
+
+
+def solutions(solved: list[tuple[str, str]]) -> tuple[str, list[Entry]]:
+    """The places that the solutions of some pages move to, and their lines of the contents."""
+    entries = [Entry(1, "Solutions", "solutions")]
+    body = ['<article class="bd-article" id="solutions"><h1>Solutions</h1>']
+    for page, title in solved:
+        entries.append(Entry(2, title, f"solutions--{page}"))
+        body.append(f'<section id="solutions--{page}" data-solutions-of="{page}">')
+        body.append(f"<h2>{title}</h2></section>")
+    body.append("</article>")
+    return "\n".join(body), entries
+
+
+def join(
+    soups: dict[str, BeautifulSoup], parts: list[tuple[str, list[str]]], site: Path
+) -> tuple[str, list[Entry]]:
+    """The joined articles, and the contents."""
+    entries: list[Entry] = []
+    body: list[str] = []
+    solved: list[tuple[str, str]] = []
+    for caption, pages in parts:
+        entries += [Entry(0, html.escape(caption))] if caption else []
+        for page in pages:
+            text = article(soups[page], page, Links(site, page, list(soups)))
+            found = headings(text)
+            inner = text.decode_contents(formatter="minimal")
+            body.append(f'<article class="bd-article" id="{anchor(page)}">{inner}</article>')
+            entries += found if caption else []  # the first page stands before the contents
+            if text.select_one(".solution"):
+                solved.append((page, found[0].title))
+            if page == SOLUTIONS_AFTER and solved:
+                places, lines = solutions(solved)
+                body.append(places)
+                entries += lines
+    return "\n".join(body), entries
+
+
+def head_of(soups: dict[str, BeautifulSoup], site: Path) -> list[str]:
+    """The styles of the pages: those of all, and those of some, as of formulas."""
+    links = [link for soup in soups.values() for link in soup.find_all("link", rel="stylesheet")]
+    paths = dict.fromkeys(urlsplit(link["href"]).path for link in links)
+    files = [
+        (site / path.removeprefix("../")).resolve()
+        for path in paths
+        if path.startswith("../_static/")
+    ]
+    return [f'<link rel="stylesheet" href="{file.as_uri()}">' for file in files]
+
+
+def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
+    """The document to print, and its contents."""
+    soups = {page: read(site, page) for _, pages in listed(root) for page in pages}
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
+    head = head_of(soups, site)
+    body, entries = join(soups, listed(root), site)
+    text = SHEET.format(
+        title=html.escape(config["title"]),
+        author=html.escape(config["author"]),
+        footer=config["html"]["extra_footer"],
+        style=(root / "book/_style/pdf.css").read_text(encoding="utf8"),
+        head="\n".join(head),
+        rows="\n".join(entry.row for entry in entries),
+        body=body,
+    )
+    return text, entries

@@ -1,0 +1,133 @@
+"""Print the whole book, from its built pages, to one PDF: `_build/pdf/learning-to-align.pdf`.
+
+Chromium prints the joined document (`one_page`), then once more: the contents need the page
+numbers of the first print. Everything folded is opened, and solutions move behind the list of all
+exercises. Nothing is executed; the pages must have been built (`make html`).
+"""
+
+import argparse
+import html
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+from pypdf import PdfReader, PdfWriter
+
+from press.contents import ROOT
+from press.editions.one_page import Entry, Unprintable, sheet
+
+logging.getLogger("pypdf").setLevel(logging.ERROR)  # it mends what Chromium counts wrong
+
+CHROMIUM = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+FOOTER = (
+    '<div style="width: 100%; text-align: center; font: 8pt sans-serif; color: #555">'
+    '<span class="pageNumber"></span></div>'
+)
+PREPARE = Path(__file__).with_name("pdf.js").read_text(encoding="utf8")
+NUMBER = """(numbers) => {
+  for (const link of document.querySelectorAll(".contents a"))
+    link.nextElementSibling.textContent = numbers[decodeURIComponent(link.hash.slice(1))] ?? "";
+}"""
+
+
+def chromium() -> str:
+    """The path of the browser: the one that ATTNMT_CHROMIUM names, or the first that is there."""
+    names = [named] if (named := os.environ.get("ATTNMT_CHROMIUM")) else CHROMIUM
+    path = next((found for name in names if (found := shutil.which(name))), None)
+    if path is None:
+        raise Unprintable(
+            f"none of {', '.join(names)} is on this machine: install Chromium, or set"
+            " ATTNMT_CHROMIUM to the path of a Chrome"
+        )
+    return path
+
+
+def page_numbers(pdf: Path) -> dict[str, int]:
+    """The page, from 1, of each place in a PDF that a link leads to."""
+    reader = PdfReader(pdf)
+    places = reader.named_destinations.items()
+    return {name.lstrip("/"): reader.get_destination_page_number(to) + 1 for name, to in places}
+
+
+def add_outline(pdf: Path, entries: list[Entry], numbers: dict[str, int]) -> None:
+    """Give the PDF its bookmarks: parts, chapters, sections."""
+    writer = PdfWriter(clone_from=pdf)
+    above = {}
+    for number, entry in enumerate(entries):
+        following = [numbers[e.anchor] for e in entries[number:] if e.anchor]
+        title = html.unescape(re.sub(r"<[^>]+>|\\[()]", "", entry.title))
+        parent = next((above[k] for k in range(entry.level - 1, -1, -1) if k in above), None)
+        item = writer.add_outline_item(
+            title=title, page_number=following[0] - 1, parent=parent, is_open=entry.level == 0
+        )
+        above = {k: v for k, v in above.items() if k < entry.level} | {entry.level: item}
+    writer.write(pdf)
+
+
+def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
+    """Print the built site; returns the number of pages."""
+    path = chromium()
+    fonts = shutil.which("fc-list") and subprocess.run(["fc-list", ":lang=ko"], capture_output=True)
+    if fonts and not fonts.stdout.strip():
+        raise Unprintable(
+            "no font on this machine has Korean letters, which the glossary needs: install one"
+            " (on Debian and Ubuntu: apt install fonts-noto-cjk)"
+        )
+    text, entries = sheet(site, root)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source = target.with_suffix(".html")
+    source.write_text(text, encoding="utf8")
+    numbers: dict[str, int] = {}
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--disable-gpu"])
+        page = browser.new_page(color_scheme="light")
+        page.set_default_timeout(300_000)
+        page.goto(source.resolve().as_uri())
+        if broken := page.evaluate(PREPARE):
+            raise Unprintable(f"pictures or math cannot be shown: {', '.join(broken)}")
+        for _ in range(3):  # twice is enough, unless the numbers themselves move a page
+            page.evaluate(NUMBER, numbers)
+            page.pdf(
+                path=target,
+                prefer_css_page_size=True,
+                print_background=True,
+                display_header_footer=True,
+                header_template="<span></span>",
+                footer_template=FOOTER,
+            )
+            printed = numbers
+            numbers = page_numbers(target)
+            if numbers == printed:
+                break
+        browser.close()
+    add_outline(target, entries, numbers)
+    return len(PdfReader(target).pages)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    build = ROOT / "_build"
+    parser.add_argument("--site", type=Path, default=build / "html", help="the built pages")
+    parser.add_argument("--into", type=Path, default=build / "pdf" / "learning-to-align.pdf")
+    options = parser.parse_args()
+    try:
+        count = print_book(options.site, options.into)
+    except Unprintable as error:
+        parser.error(str(error))
+    print(f"{count} pages, {options.into.stat().st_size / 1e6:.1f} MB: {options.into}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

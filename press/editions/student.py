@@ -1,0 +1,111 @@
+"""Write the student edition: the book without its solutions, mechanisms left blank.
+
+    python -m press.editions.student                  into _build/student
+    python -m press.editions.student --into DIR
+
+The edition is a tree that stands alone: it can be installed, run and built like the book. What is
+taken out: every solution, the outputs of the cells that check an answer, the page for lecturers,
+the tests, what git does not track, and the book's address, from which Colab would open chapters
+that have solutions.
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+
+from press.colab.cell import put_cell, stamp_config
+from press.contents import ROOT, chapters, copy_tree, untracked
+from press.editions.mechanisms import (
+    BLANK,
+    MECHANISM,
+    Misplaced,
+    blank,
+    tagged,
+    without_solutions,
+)
+from press.run.outputs import write
+from press.run.stamps import TO_WRITE, stale, stamp
+
+LEFT_OUT = (
+    "tests",
+    "press/editions/student.py",
+    "press/editions/grade.py",
+    "book/for_lecturers.md",
+    "book/_template.ipynb",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    ".pre-commit-config.yaml",
+)
+
+PAGES = Path(__file__).parent / "student_pages"  # stand in place of the book's
+PLACES = {"README.md": ".", "exercises.md": "book", "for_lecturers.md": "book"}
+
+
+def student_chapter(notebook: nbformat.NotebookNode, chapter: str) -> nbformat.NotebookNode:
+    """The chapter without solutions; its mechanisms are blank, and have no outputs."""
+    notebook = without_solutions(notebook, chapter)
+    for cell in notebook.cells:
+        if tagged(cell, MECHANISM):
+            cell.source = blank(cell.source, chapter)
+            cell.metadata.tags.append(TO_WRITE)
+    return notebook
+
+
+def is_edition(folder: Path) -> bool:
+    name = "for_lecturers.md"
+    page = folder / "book" / name
+    return page.is_file() and page.read_bytes() == (PAGES / name).read_bytes()
+
+
+def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
+    """Write the edition of the book in `root`; returns its chapters. An old one is replaced."""
+    if target.exists() and not target.is_dir():
+        raise Misplaced(f"{target} is a file; give a folder")
+    if target.exists() and any(target.iterdir()) and not is_edition(target):
+        raise Misplaced(f"{target} holds something else than a student edition; give a new folder")
+    edited = {}
+    for path in chapters(root):  # all are read before anything is written
+        notebook = nbformat.read(path, as_version=4)
+        true = stale(path) is None
+        notebook = student_chapter(notebook, path.stem)
+        put_cell(notebook, "")
+        if true:  # the outputs that stay are still those of the code beside them
+            notebook.metadata.attnmt.update(stamp(notebook))
+        edited[path.relative_to(root)] = notebook
+    if target.exists():
+        shutil.rmtree(target)
+    copy_tree(target, root, besides=untracked(root))
+    for name in LEFT_OUT:
+        place = target / name
+        shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+    for name, folder in PLACES.items():
+        shutil.copyfile(PAGES / name, target / folder / name)
+    config = target / "_config.yml"
+    stamped = stamp_config(config.read_text(encoding="utf8"), "", "main")
+    config.write_text(stamped, encoding="utf8", newline="\n")
+    for name, notebook in edited.items():
+        write(notebook, target / name)
+    return [target / name for name in edited]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--into", type=Path, default=ROOT / "_build" / "student", metavar="DIR")
+    target = parser.parse_args().into.resolve()
+    try:
+        paths = make_edition(target)
+    except (Misplaced, FileNotFoundError) as error:
+        parser.error(str(error))
+    blanks = sum(path.read_text(encoding="utf8").count(BLANK.replace('"', '\\"')) for path in paths)
+    print(f"{len(paths)} notebooks without solutions, {blanks} mechanisms to write: {target}")
+    if others := untracked(ROOT, "--exclude-standard"):
+        names = ", ".join(sorted(path.relative_to(ROOT).as_posix() for path in others))
+        print(f"Left out, for git does not track it: {names}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

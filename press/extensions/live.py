@@ -1,0 +1,284 @@
+"""Sphinx extension: `{live}` puts a translation on a page that runs under the reader's hands.
+
+A block names one model or two, and has a sentence of its own for those who read without scripts,
+in print or in Colab::
+
+    :::{live} rnnencdec rnnsearch
+    :sentence: Die alte Frau hat dem Lehrer ein Buch gegeben.
+    :english: The old woman has given the teacher a book.
+    What this shows, as a caption that is true of the picture, too.
+    :::
+
+Two models stand side by side. With `:frames:` one step is shown frame by frame, and with two models
+the reader chooses. Every block has a still: the component itself as it stands before anyone touches
+it, drawn from the built pages by `python -m press.extensions.stills`, and stored in
+`book/_live/stills`.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import hashlib
+import inspect
+import json
+import shutil
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+
+import pygments
+from docutils import nodes
+from docutils.parsers.rst import directives
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from attnmt.attention import Attention, weigh
+from attnmt.book.live import weights
+from attnmt.decoder import LuongDecoder
+from press.contents import ROOT
+
+logger = logging.getLogger(__name__)
+SOURCE = ROOT / "book" / "_live"
+MODULES = ("page.mjs", "see.mjs", "translator.mjs", "see.css", "sentences.json")
+FOLDER = "live"  # of the site's _static
+OPTIONS = ("sentence", "english", "frames")
+LIMIT = 5_000_000  # bytes that one page may fetch
+
+
+@dataclass(frozen=True)
+class Block:
+    """What one `{live}` block shows."""
+
+    models: tuple[str, ...]
+    sentence: str
+    english: str = ""
+    frames: bool = False
+
+    @property
+    def mode(self) -> str:
+        """ "step", "pair" or "single"."""
+        if self.frames:
+            return "step"
+        return "pair" if len(self.models) == 2 else "single"
+
+    @property
+    def name(self) -> str:
+        """Of its still: it changes with whatever the still shows, but the models' weights."""
+        digest = hashlib.sha256(f"{self.sentence}\n{self.english}".encode()).hexdigest()
+        return "-".join((self.mode, *self.models, digest[:8]))
+
+    @property
+    def options(self) -> dict[str, object]:
+        """What the component is told."""
+        told: dict[str, object] = {
+            "mode": self.mode,
+            "models": self.models,
+            "sentence": self.sentence,
+            "size": f"{self.bytes / 1e6:.1f} MB",
+        }
+        if self.english:
+            told["english"] = self.english
+        if self.frames:
+            told["code"] = {name: source_of(name) for name in self.models}
+        return told
+
+    @property
+    def bytes(self) -> int:
+        """What the first touch fetches."""
+        models = self.models[:1] if self.frames else self.models
+        files = [SOURCE / "translator.mjs", SOURCE / "sentences.json"]
+        return sum(map(packed_size, models)) + sum(file.stat().st_size for file in files)
+
+
+def block(models: str, options: dict[str, str]) -> Block:
+    """The block with this argument and these options.
+
+    Raises:
+        ValueError: a model or an option that there is not, or no sentence.
+    """
+    names = tuple(models.split())
+    known = weights.SHOWN
+    if not 1 <= len(names) <= 2 or not set(names) <= set(known):
+        raise ValueError(f"live: name one model or two of {', '.join(known)}, not {models!r}")
+    if unknown := set(options) - set(OPTIONS):
+        raise ValueError(f"live: there is no option {', '.join(sorted(unknown))}")
+    if not options.get("sentence"):
+        raise ValueError("live: the option sentence is missing, with a German sentence")
+    return Block(
+        names,
+        options["sentence"],
+        english=options.get("english", ""),
+        frames="frames" in options,
+    )
+
+
+# ---------------------------------------------------------------------------------------- its HTML
+
+
+def box(shown: Block) -> str:
+    """The block as HTML: its still, and what the component is told at the first touch."""
+    told = json.dumps(shown.options, ensure_ascii=False).replace("</", "<\\/")
+    return (
+        f'<div class="live" data-mode="{shown.mode}">'
+        f'<script type="application/json" class="live-options">{told}</script>'
+        f'<div class="live-still">{still(shown)}</div>'
+        "<noscript><p class='live-hint'>Here a model translates as you type, where scripts are"
+        " allowed. This is how it begins.</p></noscript>"
+        '<p class="live-hint live-file" hidden>Browsers run no model from a page that was opened as'
+        " a file. Type <code>python3 -m http.server --directory _build/html</code> and open"
+        " <code>http://localhost:8000</code>.</p>"
+        '<script>if (location.protocol === "file:")'
+        " document.currentScript.previousElementSibling.hidden = false;</script>"
+        "</div>"
+    )
+
+
+def still_path(shown: Block) -> Path:
+    return SOURCE / "stills" / f"{shown.name}.html"
+
+
+def still(shown: Block) -> str:
+    """The stored picture of a block; a sentence where it was not drawn yet."""
+    path = still_path(shown)
+    if path.is_file():
+        return path.read_text(encoding="utf8")
+    return f'<p lang="de">{escape(shown.sentence)}</p><p>{escape(shown.english)}</p>'
+
+
+def marks(shown: Iterable[str]) -> str:
+    """By which a still tells what drew it: the weights' checksums."""
+    sums = weights.checksums()
+    return " ".join(sums[f"{name}.safetensors"][:12] for name in shown)
+
+
+# ------------------------------------------------------------------------------ the package's lines
+
+
+def body(function: object) -> str:
+    """The source of a function without its docstring, as it stands in the package."""
+    lines = textwrap.dedent(inspect.getsource(function)).splitlines()
+    (found,) = ast.parse("\n".join(lines)).body
+    first = found.body[0]
+    if ast.get_docstring(found) is not None:
+        del lines[first.lineno - 1 : first.end_lineno]
+    return "\n".join(line for line in lines if line.strip())
+
+
+@cache
+def source_of(name: str) -> dict[str, str]:
+    """Frame -> the lines of the package that compute it, as highlighted HTML."""
+    decoder = weights.pretrained(name).decoder
+    attends = [decoder.attend] if isinstance(decoder, LuongDecoder) else []
+    functions = {
+        "score": [type(decoder.attention.score).forward],
+        "softmax": [weigh],
+        "blend": [Attention.forward],
+        "word": [*attends, decoder.readout],
+    }
+    write = HtmlFormatter(nowrap=True)
+    return {
+        frame: pygments.highlight("\n\n".join(map(body, of_frame)), PythonLexer(), write)
+        for frame, of_frame in functions.items()
+    }
+
+
+# --------------------------------------------------------------------------------------- its files
+
+
+@cache
+def packed(name: str) -> bytes:
+    """A model's file, packed by gzip: a tenth less to fetch. The same bytes every time."""
+    return gzip.compress((weights.FOLDER / f"{name}.safetensors").read_bytes(), mtime=0)
+
+
+def packed_size(name: str) -> int:
+    return len(packed(name))
+
+
+def copy_files(target: Path, models: Iterable[str]) -> None:
+    """Put the component and these models' weights into a folder of the site."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in MODULES:
+        shutil.copyfile(SOURCE / name, target / name)
+    for name in models:
+        (target / f"{name}.safetensors.gz").write_bytes(packed(name))
+
+
+# ---------------------------------------------------------------------------------------- in Sphinx
+
+
+class Live(SphinxDirective):
+    """``{live}``"""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec = {  # noqa: RUF012
+        "sentence": directives.unchanged_required,
+        "english": directives.unchanged,
+        "frames": directives.flag,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        try:
+            shown = block(self.arguments[0], self.options)
+        except ValueError as problem:
+            raise self.error(str(problem)) from problem
+        if self.env.app.builder.format == "html" and not still_path(shown).is_file():
+            message = "live: %s was not drawn yet: now run python -m press.extensions.stills"
+            logger.warning(message, still_path(shown).name, location=self.get_location())
+        self.env.note_dependency(str(still_path(shown)))
+        models_of(self.env).setdefault(self.env.docname, set()).update(shown.models)
+        figure = nodes.container(classes=["live-figure"])
+        figure += nodes.raw("", box(shown), format="html")
+        caption = nodes.container(classes=["live-caption"])
+        self.state.nested_parse(self.content, self.content_offset, caption)
+        figure += caption
+        return [figure]
+
+
+def models_of(env) -> dict[str, set[str]]:
+    """Page -> the models that it shows."""
+    if not hasattr(env, "live_models"):
+        env.live_models = {}
+    return env.live_models
+
+
+def forget(app, env, docname) -> None:
+    """Before a page is read again."""
+    models_of(env).pop(docname, None)
+
+
+def merge(app, env, docnames, other) -> None:
+    """From a process that read some of the pages."""
+    theirs = models_of(other)
+    models_of(env).update({name: theirs[name] for name in docnames if name in theirs})
+
+
+def add_files(app, pagename, templatename, context, doctree) -> None:
+    """A page with a live block, and no other, loads the component."""
+    if models_of(app.env).get(pagename):
+        app.add_css_file(f"{FOLDER}/see.css")
+        app.add_js_file(f"{FOLDER}/page.mjs", type="module")
+
+
+def copy(app, error) -> None:
+    """The component and the weights that pages show, into the site."""
+    if error is None and app.builder.format == "html":
+        models = set().union(*models_of(app.env).values())
+        copy_files(Path(app.outdir, "_static", FOLDER), models)
+
+
+def setup(app) -> dict[str, object]:
+    app.add_directive("live", Live)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("html-page-context", add_files)
+    app.connect("build-finished", copy)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

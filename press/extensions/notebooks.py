@@ -1,0 +1,42 @@
+"""Sphinx extension: notebooks lose the marks in their sentences; old outputs are told of.
+
+A build that executes nothing warns about outputs that are not the code's: under `-W` a cell that
+was edited after its execution, a cell that was never executed, and a stored error cannot be
+published unseen. `ATTNMT_STALE=allowed` in the environment is for those who work on pages while
+chapters wait to be executed.
+"""
+
+import os
+
+import nbformat
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+from press.run.numbers import without_marks
+from press.run.stamps import faults
+
+logger = logging.getLogger(__name__)
+
+
+def check(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Look at every notebook of the book, also at those that this build need not read again."""
+    if app.config.nb_execution_mode != "off" or os.environ.get("ATTNMT_STALE") == "allowed":
+        return
+    for docname in sorted(env.found_docs):
+        path = env.doc2path(docname)
+        if path.endswith(".ipynb"):
+            for fault in faults(path):
+                logger.warning("stored outputs: %s", fault, location=docname)
+
+
+def take_out(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Hand a notebook on without its marks: in a title or a caption they would be text."""
+    if app.env.doc2path(docname).endswith(".ipynb") and "<!--" in source[0]:
+        source[0] = nbformat.writes(without_marks(nbformat.reads(source[0], as_version=4)))
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("env-before-read-docs", check)
+    app.connect("source-read", take_out)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,142 @@
+"""Sphinx extension: pages say what they are.
+
+Search engines and places where links are shared find a description of each page, its first
+paragraph, and a picture. A page may have a description of its own: `html_meta` in its head.
+"""
+
+import re
+import textwrap
+from html import escape, unescape
+from pathlib import Path
+
+import numpy as np
+from docutils import nodes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from sphinx.application import Sphinx
+
+from press.colab.cell import repository
+from press.cover import sample
+
+FOLDER = "share"  # under _static
+INCHES = (12, 6.3)  # 1,200 x 630 pixels, what Open Graph asks for
+DPI = 100
+BACK = "#10243f"
+FRONT = "#ffffff"
+QUIET = "#b9cbe3"
+LETTERS = 16  # in a line of the title
+SHORTEST = 40  # letters; a shorter paragraph describes nothing
+LONGEST = 200
+ASIDE = (nodes.Admonition, nodes.table, nodes.figure, nodes.list_item, nodes.block_quote)
+
+
+def described(doctree: nodes.document) -> str:
+    """A page's first paragraph that tells something, cut after a sentence or a word."""
+    for paragraph in doctree.findall(nodes.paragraph):
+        above = paragraph.parent
+        while above is not None and not isinstance(above, ASIDE):
+            above = above.parent
+        text = " ".join(paragraph.astext().split())
+        if (
+            above is None
+            and len(text) >= SHORTEST
+            and text[-1] in ".?!…)"
+            and not paragraph.next_node(nodes.math)
+        ):
+            return cut(text)
+    return ""
+
+
+def cut(text: str) -> str:
+    """The first sentences of a text that fit, or else its first words."""
+    ends = [found.end() for found in re.finditer(r"[.?!][)”\"]*(?= |$)", text)]
+    whole = [end for end in ends if SHORTEST <= end <= LONGEST]
+    if whole:
+        return text[: whole[-1]]
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rpartition(" ")[0] + "…"
+
+
+def address_of(app: Sphinx) -> str:
+    """Where the site stands: html_baseurl, or GitHub's pages of the repository; or nothing."""
+    if app.config.html_baseurl:
+        return app.config.html_baseurl.rstrip("/") + "/"
+    found = re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+)", repository(Path(app.srcdir)))
+    return f"https://{found[1].lower()}.github.io/{found[2]}/" if found else ""
+
+
+def add_tags(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """The tags of a page's head that say what it is."""
+    title = re.sub(r"<[^>]+>", "", context.get("title", ""))
+    picture = f"_static/{FOLDER}/{Path(pagename).name}.png"
+    book = app.config.html_title
+    before = context.get("metatags", "")
+    written = re.search(r'<meta content="([^"]*)" name="description"', before)
+    description = described(doctree) if doctree is not None and not written else ""
+    shared = unescape(written[1]) if written else description
+    site = address_of(app)
+    tags = [
+        ("name", "description", description),
+        ("property", "og:title", title if title == book else f"{title} – {book}"),
+        ("property", "og:type", "article"),
+        ("property", "og:site_name", book),
+        ("property", "og:description", shared),
+    ]
+    if doctree is not None:
+        path = context["pathto"](picture, resource=True)
+        tags += [
+            ("property", "og:image", f"{site}{picture}" if site else path),
+            ("property", "og:image:width", "1200"),
+            ("property", "og:image:height", "630"),
+            ("property", "og:image:alt", f"{title}: title and a heat map of attention"),
+            ("property", "og:url", f"{site}{pagename}.html" if site else ""),
+            ("name", "twitter:card", "summary_large_image"),
+        ]
+    lines = [
+        f'<meta {kind}="{name}" content="{escape(text)}">' for kind, name, text in tags if text
+    ]
+    context["metatags"] = "\n".join([before, *lines])
+
+
+def draw(title: str, number: str, book: str, path: Path) -> Path:
+    """Draw the picture of a page: its title, and the alignment of the book's first page.
+
+    Args:
+        title: of the page.
+        number: of the chapter; may be empty.
+        book: the book's title.
+        path: the PNG to write.
+    """
+    figure = Figure(figsize=INCHES, dpi=DPI, facecolor=BACK)
+    FigureCanvasAgg(figure)
+    lines = textwrap.wrap(title, LETTERS) or [""]
+    size = min(46, 180 / len(lines))
+    figure.text(0.06, 0.86, f"Chapter {number}" if number else "", color=QUIET, fontsize=24)
+    figure.text(
+        0.06, 0.52, "\n".join(lines), color=FRONT, fontsize=size, va="center", weight="bold"
+    )
+    figure.text(0.06, 0.1, "" if title == book else book, color=QUIET, fontsize=26)
+    ax = figure.add_axes((0.62, 0.12, 0.34, 0.76))
+    ax.imshow(np.asarray(sample().alignment), cmap="Blues", aspect="auto", vmin=0, vmax=1)
+    ax.set_axis_off()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, facecolor=BACK, metadata={"Software": None})
+    return path
+
+
+def draw_all(app: Sphinx, error: Exception | None) -> None:
+    """The picture of every page."""
+    if error is not None or app.builder.name not in ("html", "dirhtml"):
+        return
+    folder = Path(app.outdir, "_static", FOLDER)
+    for page in app.env.found_docs:
+        number = ".".join(map(str, app.env.toc_secnumbers.get(page, {}).get("", ())))
+        title = app.env.titles[page].astext()
+        draw(title, number, app.config.html_title, path=folder / f"{Path(page).name}.png")
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("html-page-context", add_tags, priority=900)
+    app.connect("build-finished", draw_all)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,96 @@
+"""Draw the still of every live block: `python -m press.stills`.
+
+A still is the component itself, as Chromium shows it after its first translation, without its
+buttons: HTML, so that it follows the page's width and its light or dark theme, and can be read
+aloud and printed. Drawn again wherever the models' weights or the component changed, for the blocks
+of the pages that `make html` built.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import sys
+import tempfile
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from attnmt.files import write_aside
+from press.contents import ROOT
+from press.editions.pdf import chromium
+from press.extensions import live
+
+PAGE = '<!doctype html><html lang="en"><link rel="stylesheet" href="see.css"><body></body></html>'
+DRAW = Path(__file__).with_name("still.js").read_text(encoding="utf8")
+
+
+UNUSED = (
+    "label, .live-list, .live-notes, .live-buttons, .live-controls, .live-which, .live-lines,"
+    " .live-growth, [aria-live]:not(.live-say)"
+)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A server that says nothing."""
+
+    def log_message(self, *args) -> None:
+        pass
+
+
+def blocks(site: Path) -> list[live.Block]:
+    """The live blocks of built pages, each once."""
+    found = []
+    for path in sorted((site / "book").glob("*.html")):
+        for told in re.findall(r'class="live-options">(.*?)</script>', path.read_text("utf8")):
+            options = json.loads(told)
+            frames = {"frames": ""} if options["mode"] == "step" else {}
+            found.append(live.block(" ".join(options["models"]), options_of(options) | frames))
+    return list(dict.fromkeys(found))
+
+
+def options_of(told: dict) -> dict[str, str]:
+    """What a block's author wrote, of what its component is told."""
+    return {name: told[name] for name in ("sentence", "english") if name in told}
+
+
+def draw(page: Page, shown: live.Block) -> str:
+    """The still of one block."""
+    html = page.evaluate(DRAW, {"options": shown.options | {"frame": 0}, "unused": UNUSED})
+    return f"<!-- drawn with {live.marks(shown.models)} -->\n{html}\n"
+
+
+def main() -> int:
+    wanted = blocks(ROOT / "_build" / "html")
+    if not wanted:
+        print("No built page has a live block: run `make html` first")
+        return 1
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        site = Path(folder)
+        live.copy_files(site, {name for shown in wanted for name in shown.models})
+        (site / "index.html").write_text(PAGE, encoding="utf8")
+        handler = functools.partial(Quiet, directory=site)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = driver.chromium.launch(executable_path=chromium())
+        page = browser.new_page(viewport={"width": 720, "height": 900}, reduced_motion="reduce")
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        for shown in wanted:
+            path = live.still_path(shown)
+            path.parent.mkdir(exist_ok=True)
+            write_aside(path, draw(page, shown).encode())
+            print(path.name)
+        server.shutdown()
+        browser.close()
+    kept = {live.still_path(shown) for shown in wanted}
+    for path in (live.SOURCE / "stills").glob("*.html"):
+        if path not in kept:
+            path.unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

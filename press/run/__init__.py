@@ -1,0 +1,1 @@
+"""Executes the notebooks and says whether what they store is still theirs."""

@@ -1,0 +1,290 @@
+"""record.py: what is measured of a training, and runs of the plan."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU
+
+from attnmt import (
+    DataUnavailable,
+    Recipe,
+    Translator,
+    beam_search,
+    bleu,
+    fit,
+    force_align,
+    greedy,
+    luong,
+    multi30k,
+    perplexity,
+    rnnsearch,
+    training,
+)
+from attnmt.evidence import joined, plan
+from attnmt.evidence import record as recording
+from attnmt.evidence.modern import Modern, precision_on
+from attnmt.evidence.plan import planned
+from attnmt.evidence.record import make_run, measure, measure_again, record
+from attnmt.evidence.store import (
+    save_run,
+)
+from attnmt.metrics import alignment_error_rate, texts
+from attnmt.model import sutskever
+from attnmt.text.subwords import in_pieces
+
+
+def test_a_run_says_what_was_measured(run, model, corpus):
+    found = greedy(model, [pair.source for pair in corpus.test])
+    references = [pair.target_text for pair in corpus.test]
+    assert run.bleu.score == bleu(texts(model, found), references, lowercase=True).score
+    assert run.test_perplexity == pytest.approx(perplexity(model, corpus.test))
+    assert sum(bucket.bleu.sentences for bucket in run.by_length) == len(corpus.test)
+    assert 0 <= run.aer <= 1
+    assert run.corpus["fingerprint"] == corpus.fingerprint
+    assert run.model == model.config
+    assert len(run.history.epochs) == 2
+    assert run.parameters == sum(weights.numel() for weights in model.parameters())
+    assert set(run.versions) == {"python", "torch"}
+
+
+def test_samples_have_a_weight_for_each_word_on_each_source_word(run):
+    assert [sample.source for sample in run.samples] == [["w1", "w2", "w3"], ["w4"]]
+    for sample in run.samples:
+        assert len(sample.alignment) == len(sample.words)
+        for row in sample.alignment:
+            assert len(row) == len(sample.source)
+            assert sum(row) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_scores_follow_from_what_is_kept_of_each_sentence(run, sentences, corpus):
+    kept = sentences.statistics
+    assert {"test_monotone", "test_entropy"} < set(kept)
+    assert all(len(rows) == len(corpus.test) for rows in kept.values())
+    ours, theirs, *counts = kept["test_bleu"].sum(axis=0).tolist()
+    assert BLEU.compute_bleu(counts[:4], counts[4:], ours, theirs, "exp").score == pytest.approx(
+        run.bleu.score
+    )
+    total, tokens = kept["test_losses"].sum(axis=0)
+    assert np.exp(total / tokens) == pytest.approx(run.test_perplexity)
+    sure, possible, predicted, known = kept["test_aer"].sum(axis=0)
+    assert 1 - (sure + possible) / (predicted + known) == pytest.approx(run.aer)
+    assert kept["test_length"].tolist() == [len(pair.source) for pair in corpus.test]
+
+
+def test_the_curve_counts_updates_over_all_epochs(run, corpus):
+    an_epoch = -(-len(corpus.train) // 16)
+    assert [point.updates for point in run.history.curve] == list(range(2, 2 * an_epoch + 1, 2))
+    if an_epoch % 2 == 0:
+        assert run.history.curve[-1].valid_perplexity == run.history.epochs[-1].valid_perplexity
+
+
+def test_translations_are_kept_of_a_text_of_our_own_only(model, corpus, sentences):
+    assert sentences.translations == {}  # this corpus is not said to be ours
+    own = replace(corpus, own_text=True)
+    found = record("own-made-0", model, own, Recipe(epochs=1), progress=False)[1]
+    assert len(found.translations["test"]) == len(corpus.test)
+
+
+def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch, use):
+    """From its name alone, hyphens and all: the model, its arguments, seed, recipe, samples."""
+    of_corpus = {"recipe": {"epochs": 1, "batch_size": 9}, "samples": ["w1"]}
+    here = {
+        "tiers": [{"name": "A", "corpus": "made-up", "seeds": [0, 4], "systems": ["odd-one"]}],
+        "systems": {"odd-one": {"model": "luong", "score": "general", "hidden": 6}},
+        "corpora": {"made-up": {"train": len(corpus.train), "curve": 3, **of_corpus}},
+    }
+    use(here, {"made-up": corpus})
+    monkeypatch.setattr(training, "best_device", lambda: "cpu")  # where the saved one is measured
+    run, _ = make_run("odd-one-made-up-4", work=tmp_path, progress=False)
+    assert os.listdir(tmp_path) == ["odd-one-made-up-4.safetensors"]  # no checkpoint is left
+    assert list(planned()) == ["odd-one-made-up-0", "odd-one-made-up-4"]
+    assert (run.model["model"], run.model["score"], run.model["hidden"]) == ("luong", "general", 6)
+    assert run.seed == run.model["seed"] == 4
+    assert run.recipe == Recipe(epochs=1, batch_size=9)
+    assert [sample.source for sample in run.samples] == [["w1"]]
+    saved = Translator.load(tmp_path / "odd-one-made-up-4.safetensors")
+    assert perplexity(saved, corpus.test) == pytest.approx(run.test_perplexity)
+    with pytest.raises(
+        ValueError, match=r"name must be one of odd-one-made-up-0, odd.*not 'other-made-up-0'"
+    ):
+        make_run("other-made-up-0")
+
+
+def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch, use):
+    modern = {"smoothing": 0.2, "precision": "bf16"}
+    recipe = {"epochs": 3, "batch_size": 40}
+    here = {
+        "tiers": [{"name": "F", "corpus": "made", "seeds": [1], "systems": ["plain", "new"]}],
+        "systems": {
+            "plain": {"model": "luong", "hidden": 6},
+            "new": {"model": "luong", "hidden": 6, "modern": modern, "measure_bleu": True},
+        },
+        "corpora": {"made": {"train": 300, "curve": 3, "recipe": recipe, "samples": []}},
+    }
+    use(here, {"made": corpus})
+    monkeypatch.setattr(training, "best_device", lambda: "cpu")
+    plain, new = (make_run(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
+    had = {"smoothing": 0.2, "precision": precision_on("cpu", "bf16")}
+    assert (plain.modern, new.modern) == ({}, had)
+    assert [epoch.bleu for epoch in plain.history.epochs] == [None] * 3
+    assert all(epoch.bleu >= 0 for epoch in new.history.epochs)  # asked for by the system
+    assert plain.model == new.model
+    by_hand = luong(corpus, hidden=6, seed=1)
+    objective = Modern(**had)
+    fit(
+        by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, objective=objective
+    )
+    assert new.test_perplexity == pytest.approx(perplexity(by_hand, corpus.test))
+    assert new.test_perplexity != plain.test_perplexity
+
+
+@pytest.fixture(scope="module")
+def captions(corpus):
+    """A made-up corpus that is taken for captions: not ours, and with gold links."""
+    facts = {"name": "multi30k-de-en", "lower": True, "bleu_of_words": True}
+    return replace(corpus, **facts, test=corpus.test[:9])
+
+
+@pytest.fixture
+def of_captions(captions, sharp, monkeypatch):
+    sure = [replace(pair, sure=frozenset({(0, 0)})) for pair in captions.test[:4]]
+    monkeypatch.setattr(recording, "gold_pairs", lambda corpus: sure)
+    return measure(sharp, captions, ["beam5"])[0], sure
+
+
+def test_bleu_of_captions_is_of_words_as_sacrebleu_counts_them(of_captions, captions, sharp):
+    sentences, _ = of_captions
+    sources = [pair.source for pair in captions.test]
+    theirs = [" ".join(pair.target) for pair in captions.test]
+    for key, search in (("test_bleu", greedy), ("test_beam5_bleu", beam_search)):
+        ours = [" ".join(found.words).replace("<unk>", "?") for found in search(sharp, sources)]
+        expected = BLEU(lowercase=True, tokenize="none").corpus_score(ours, [theirs])
+        length, of_reference, *counts = sentences.statistics[key].sum(axis=0).tolist()
+        assert (length, of_reference) == (expected.sys_len, expected.ref_len)
+        assert counts == [*expected.counts, *expected.totals]
+    scored = recording.bleu_of_parts(sentences.translations, captions)["test"]
+    assert "tok:none" in scored.signature and "case:lc" in scored.signature
+    buckets = recording.bleu_of_lengths(sentences.translations, captions)
+    assert all("tok:none" in bucket.bleu.signature for bucket in buckets)
+
+
+def test_alignment_error_of_captions_is_that_of_the_gold_links(of_captions, sharp):
+    sentences, pairs = of_captions
+    links = force_align(sharp, pairs)
+    found = sentences.statistics["gold_aer"]
+    assert found.shape == (4, 4)
+    assert recording.aer_of(found) == pytest.approx(alignment_error_rate(links, pairs))
+
+
+def test_captions_in_pieces_are_counted_in_words(captions, monkeypatch):
+    """So runs with and without subwords share references, lengths and links."""
+    cut = in_pieces(captions, 13)  # w12 is three pieces, as no digits are joined
+    assert sum(len(pair.source) for pair in cut.test) > sum(len(p.source) for p in captions.test)
+    monkeypatch.setattr(recording, "gold_pairs", lambda corpus: corpus.test)
+    model = luong(cut, hidden=8)
+    found = measure(model, cut, ["beam5"])[0]
+    statistics = found.statistics
+    assert statistics["test_length"].tolist() == [len(pair.source) for pair in captions.test]
+    lengths = [len(pair.target) for pair in captions.test]
+    for key in ("test_bleu", "test_beam5_bleu"):
+        assert statistics[key][:, 1].tolist() == lengths
+    units = model.target_vocabulary.units
+    wrote = greedy(model, [pair.source for pair in cut.test])
+    assert found.translations["test"] == [" ".join(units.join(one.words)) for one in wrote]
+    links = force_align(model, cut.test)  # between words
+    assert recording.aer_of(statistics["gold_aer"]) == pytest.approx(
+        alignment_error_rate(links, captions.test)
+    )
+    assert statistics["test_losses"][:, 1].tolist() == [len(p.target) + 1 for p in cut.test]
+    buckets = recording.bleu_of_lengths(found.translations, cut)
+    assert buckets == recording.bleu_of_lengths(found.translations, captions)
+    sample = recording.translate_sample(model, captions.test[0].source_text)
+    assert sample.source == list(captions.test[0].source)
+    assert [len(row) for row in sample.alignment] == [len(sample.source)] * len(sample.words)
+
+
+def test_of_captions_no_sentence_is_kept(captions, tmp_path, monkeypatch):
+    monkeypatch.setattr(recording, "gold_pairs", lambda corpus: corpus.test)
+    model = rnnsearch(captions, hidden=6)
+    run, sentences = record("x-multi30k-0", model, captions, Recipe(epochs=1), progress=False)
+    assert run.aer == pytest.approx(
+        alignment_error_rate(force_align(model, captions.test), captions.test)
+    )
+    save_run(run, sentences, tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == [
+        "x-multi30k-0.json",
+        "x-multi30k-0.npz",
+    ]
+    assert all(rows.dtype.kind in "uifb" for rows in sentences.statistics.values())
+    text = (tmp_path / "x-multi30k-0.json").read_text()
+    assert not any(pair.source_text in text for pair in captions.test if len(pair.source) > 1)
+
+
+@pytest.mark.parametrize("name", ["rnnsearch-multi30k-0", "rnnsearch-joined30-0"])
+def test_without_the_captions_recording_says_what_is_missing(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNMT_DATA", str(tmp_path))
+    nowhere = lambda *args, **kwargs: multi30k(*args, **kwargs | {"url": "http://127.0.0.1:9"})  # noqa: E731
+    monkeypatch.setitem(plan.CORPORA, "multi30k", nowhere)
+    monkeypatch.setattr(joined, "multi30k", nowhere)
+    monkeypatch.setattr(recording, "load_corpus", plan.load_corpus.__wrapped__)
+    with pytest.raises(
+        DataUnavailable, match=r"train\.de\.gz is not in .* could not be downloaded"
+    ):
+        make_run(name, progress=False)
+
+
+def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch, use):
+    of_corpus = {"train": len(corpus.train), "recipe": {"epochs": 2}, "samples": [], "curve": 2}
+    here = {
+        "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
+        "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
+        "corpora": {"made": of_corpus},
+    }
+    use(here, {"made": corpus})
+    at_once, _ = make_run("tiny-made-0", progress=False)
+    validated = training.Training.validated
+
+    def killed(self, *args):
+        if self.epoch == 2:
+            raise MemoryError
+        return validated(self, *args)
+
+    monkeypatch.setattr(training.Training, "validated", killed)
+    with pytest.raises(MemoryError):
+        make_run("tiny-made-0", tmp_path, progress=False)
+    monkeypatch.setattr(training.Training, "validated", validated)
+    resumed, _ = make_run("tiny-made-0", tmp_path, progress=False)
+    assert resumed.bleu == at_once.bleu
+    assert resumed.test_perplexity == at_once.test_perplexity
+
+
+def test_a_recorded_run_is_measured_again_by_its_model(corpus, tmp_path, use):
+    here = {
+        "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
+        "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
+        "corpora": {"made": {"train": 1, "recipe": {"epochs": 2}, "samples": [], "curve": 9}},
+    }
+    use(here, {"made": replace(corpus, own_text=True)})
+    run, before = make_run("tiny-made-0", tmp_path, progress=False)
+    save_run(run, before, tmp_path)
+    here["searches"] = {"tiny-made": ["beam5"]}
+    again, after = measure_again("tiny-made-0", tmp_path, tmp_path)
+    assert again == run
+    assert after.translations == before.translations
+    assert after.statistics.keys() - before.statistics.keys() == {"test_beam5_bleu"}
+    for name, rows in before.statistics.items():
+        assert np.allclose(rows, after.statistics[name], atol=1e-4)
+    rnnsearch(corpus, hidden=6, seed=8).save(tmp_path / "tiny-made-0.safetensors")
+    with pytest.raises(ValueError, match=r"another model\. .* attnmt record tiny-made-0"):
+        measure_again("tiny-made-0", tmp_path, tmp_path)
+
+
+def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
+    model = sutskever(corpus, hidden=6)
+    recipe = Recipe(epochs=1)
+    run, sentences = record("x", model, corpus, recipe, samples=["w1 w2"], progress=False)
+    assert run.aer is None
+    assert not {"test_aer", "test_monotone", "test_entropy"} & set(sentences.statistics)
+    assert run.samples[0].alignment is None
