@@ -304,7 +304,7 @@ def streamed(folder: Path, pairs: int = PAIRS, processes: int = 1) -> dict[str, 
 
     def lanes() -> Iterator[Iterator[tuple[str, str]]]:
         for number in range(reading.lanes):
-            yield reading.texts(reading.lane(number))
+            yield reading.texts(number)
             mark((number + 1) * pairs // reading.lanes)
 
     survey = look_over(lanes(), reading.words, 20, max_length=50)

@@ -15,15 +15,7 @@ from bs4 import BeautifulSoup, Tag
 from press.contents import ROOT, listed
 
 SOLUTIONS_AFTER = "book/exercises"
-SHEET = """<!DOCTYPE html>
-<html lang="en" data-theme="light" data-mode="light">
-<head><meta charset="utf-8"><title>{title}</title>{head}<style>{style}</style></head>
-<body>
-<section class="cover"><h1>{title}</h1><p>{author}</p>{footer}</section>
-<section class="contents"><h1>Contents</h1><div>{rows}</div></section>
-{body}
-</body></html>
-"""
+SHEET = Path(__file__).with_name("pdf.html").read_text(encoding="utf8")
 
 
 class Unprintable(RuntimeError):

@@ -34,20 +34,7 @@ FOOTER = (
     '<div style="width: 100%; text-align: center; font: 8pt sans-serif; color: #555">'
     '<span class="pageNumber"></span></div>'
 )
-PREPARE = """async () => {
-  document.querySelectorAll("details").forEach((one) => (one.open = true));
-  for (const place of document.querySelectorAll("[data-solutions-of]")) {
-    const from = document.getElementById(place.dataset.solutionsOf);
-    place.append(...from.querySelectorAll(".solution"));
-  }
-  document.querySelectorAll("img").forEach((one) => (one.loading = "eager"));
-  const broken = [];
-  const decoded = (one) => one.decode().catch(() => broken.push(one.src));
-  await Promise.all([...document.images].map(decoded));
-  await document.fonts.ready;
-  const unset = [...document.querySelectorAll(".math:not(:has(math)), math merror")];
-  return [...broken, ...unset.map((one) => one.textContent.trim())];
-}"""
+PREPARE = Path(__file__).with_name("pdf.js").read_text(encoding="utf8")
 NUMBER = """(numbers) => {
   for (const link of document.querySelectorAll(".contents a"))
     link.nextElementSibling.textContent = numbers[decodeURIComponent(link.hash.slice(1))] ?? "";

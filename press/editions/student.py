@@ -40,58 +40,8 @@ LEFT_OUT = (
     ".pre-commit-config.yaml",
 )
 
-PAGES = {
-    "README.md": """\
-# Learning to Align: student edition
-
-The notebooks of the book in `book/`, without solutions. Where a cell raises `NotImplementedError`,
-the mechanism is yours to write; the rest of the cell checks it and prints `correct`.
-
-You need Python 3.11, 3.12 or 3.13.
-
-```sh
-make install    # the package and what the book is made with, into .venv
-make html       # the pages, from what is stored
-```
-
-Without `make`:
-
-```sh
-python3 -m venv .venv
-.venv/bin/python -m pip install -r requirements.txt -e .
-.venv/bin/jupyter-book build .
-```
-
-On Windows write `py` for `python3`, and `.venv\\Scripts\\python` and
-`.venv\\Scripts\\jupyter-book` in the last two. On Linux, the default PyTorch may bring several
-gigabytes of GPU libraries. To avoid them, name PyTorch's index of CPU builds to pip
-(`PIP_EXTRA_INDEX_URL=... make install`; the address is on PyTorch's installation page).
-
-To read the pages, run `.venv/bin/python -m http.server --directory _build/html` and open
-`http://localhost:8000`. (Opened as files, the models in them do not run.)
-
-Open the notebooks with any editor that runs them, and choose the Python of `.venv` as the kernel.
-`book/how_to.md` says more.
-
-Text and figures: CC BY 4.0 (`LICENSE-TEXT`). Code: MIT License (`LICENSE`).
-""",
-    "book/exercises.md": """\
-# All exercises
-
-This edition has no solutions. Where an exercise asks for a mechanism, the cell below it checks your
-answer. Exercises marked *(open)* have no single answer.
-
-## By chapter
-
-```{exercise-index}
-```
-""",
-    "book/for_lecturers.md": """\
-# For lecturers
-
-This is the student edition: solutions and the page for lecturers are left out. The book has both.
-""",
-}
+PAGES = Path(__file__).parent / "student_pages"  # stand in place of the book's
+PLACES = {"README.md": ".", "exercises.md": "book", "for_lecturers.md": "book"}
 
 
 def student_chapter(notebook: nbformat.NotebookNode, chapter: str) -> nbformat.NotebookNode:
@@ -105,8 +55,9 @@ def student_chapter(notebook: nbformat.NotebookNode, chapter: str) -> nbformat.N
 
 
 def is_edition(folder: Path) -> bool:
-    page = folder / "book" / "for_lecturers.md"
-    return page.is_file() and page.read_text(encoding="utf8") == PAGES["book/for_lecturers.md"]
+    name = "for_lecturers.md"
+    page = folder / "book" / name
+    return page.is_file() and page.read_bytes() == (PAGES / name).read_bytes()
 
 
 def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
@@ -130,8 +81,8 @@ def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
     for name in LEFT_OUT:
         place = target / name
         shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
-    for name, text in PAGES.items():
-        (target / name).write_text(text, encoding="utf8", newline="\n")
+    for name, folder in PLACES.items():
+        shutil.copyfile(PAGES / name, target / folder / name)
     config = target / "_config.yml"
     stamped = stamp_config(config.read_text(encoding="utf8"), "", "main")
     config.write_text(stamped, encoding="utf8", newline="\n")

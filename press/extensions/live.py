@@ -11,7 +11,8 @@ in print or in Colab::
 
 Two models stand side by side. With `:frames:` one step is shown frame by frame, and with two models
 the reader chooses. Every block has a still: the component itself as it stands before anyone touches
-it, drawn by `python -m press.extensions.stills` and stored in `book/_live/stills`.
+it, drawn from the built pages by `python -m press.extensions.stills`, and stored in
+`book/_live/stills`.
 """
 
 from __future__ import annotations
@@ -21,16 +22,14 @@ import gzip
 import hashlib
 import inspect
 import json
-import re
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
 
-import nbformat
 import pygments
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -42,14 +41,12 @@ from sphinx.util.docutils import SphinxDirective
 from attnmt.attention import Attention, weigh
 from attnmt.book.live import weights
 from attnmt.decoder import LuongDecoder
-from press.contents import ROOT, listed
+from press.contents import ROOT
 
 logger = logging.getLogger(__name__)
 SOURCE = ROOT / "book" / "_live"
 MODULES = ("page.mjs", "see.mjs", "translator.mjs", "see.css", "sentences.json")
 FOLDER = "live"  # of the site's _static
-BLOCK = re.compile(r"(?ms)^:::\{live\} *(.*?)\n(.*?)^:::")
-OPTION = re.compile(r"(?m)^:([\w-]+): *(.*)\n")
 OPTIONS = ("sentence", "english", "frames")
 LIMIT = 5_000_000  # bytes that one page may fetch
 
@@ -119,38 +116,6 @@ def block(models: str, options: dict[str, str]) -> Block:
         english=options.get("english", ""),
         frames="frames" in options,
     )
-
-
-def blocks(text: str) -> Iterator[Block]:
-    """The live blocks of a page's Markdown."""
-    for found in BLOCK.finditer(text):
-        yield block(found[1], dict(OPTION.findall(found[2])))
-
-
-def pages(root: Path = ROOT) -> dict[str, list[Block]]:
-    """The live blocks of each page that `_toc.yml` lists, by its name."""
-    found = {}
-    for name in (name for _, names in listed(root) for name in names):
-        notebook = root / f"{name}.ipynb"
-        if notebook.is_file():
-            cells = nbformat.read(notebook, as_version=4).cells
-            texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
-        else:
-            texts = [(root / f"{name}.md").read_text(encoding="utf8")]
-        found[name] = [shown for text in texts for shown in blocks(f"{text}\n")]
-    return found
-
-
-def book_blocks(root: Path = ROOT) -> list[Block]:
-    """Every live block of the book, once."""
-    return list(dict.fromkeys(shown for of_page in pages(root).values() for shown in of_page))
-
-
-def page_bytes(of_page: Iterable[Block]) -> int:
-    """What a page fetches if its reader touches everything."""
-    models = {name for shown in of_page for name in shown.models}
-    component = sum((SOURCE / name).stat().st_size for name in MODULES)
-    return component + sum(map(packed_size, models))
 
 
 # ---------------------------------------------------------------------------------------- its HTML
@@ -266,7 +231,7 @@ class Live(SphinxDirective):
         except ValueError as problem:
             raise self.error(str(problem)) from problem
         if self.env.app.builder.format == "html" and not still_path(shown).is_file():
-            message = "live: %s was not drawn yet: run python -m press.extensions.stills"
+            message = "live: %s was not drawn yet: now run python -m press.extensions.stills"
             logger.warning(message, still_path(shown).name, location=self.get_location())
         self.env.note_dependency(str(still_path(shown)))
         models_of(self.env).setdefault(self.env.docname, set()).update(shown.models)

@@ -2,12 +2,15 @@
 
 A still is the component itself, as Chromium shows it after its first translation, without its
 buttons: HTML, so that it follows the page's width and its light or dark theme, and can be read
-aloud and printed. Drawn again wherever the models' weights or the component changed.
+aloud and printed. Drawn again wherever the models' weights or the component changed, for the blocks
+of the pages that `make html` built.
 """
 
 from __future__ import annotations
 
 import functools
+import json
+import re
 import sys
 import tempfile
 import threading
@@ -17,43 +20,12 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from attnmt.files import write_aside
+from press.contents import ROOT
 from press.editions.pdf import chromium
 from press.extensions import live
 
 PAGE = '<!doctype html><html lang="en"><link rel="stylesheet" href="see.css"><body></body></html>'
-# What the reader can do nothing with before the component is there goes; pixels become pictures.
-DRAW = """async ({ options, unused }) => {
-  const { render } = await import("./see.mjs");
-  const el = document.createElement("div");
-  document.body.replaceChildren(el);
-  await render({ model: { get: (name) => options[name] }, el });
-  const view = el.firstElementChild;
-  const replace = (old, tag, keep = []) => {
-    const fresh = document.createElement(tag);
-    for (const name of ["class", "lang", "style", ...keep])
-      if (old.hasAttribute(name)) fresh.setAttribute(name, old.getAttribute(name));
-    fresh.append(...old.childNodes);
-    old.replaceWith(fresh);
-    return fresh;
-  };
-  for (const canvas of view.querySelectorAll("canvas")) {
-    const picture = document.createElement("img");
-    picture.src = canvas.toDataURL();
-    picture.alt = canvas.getAttribute("aria-label");
-    picture.className = canvas.className;
-    picture.style.cssText = canvas.style.cssText;
-    canvas.replaceWith(picture);
-  }
-  const field = view.querySelector("textarea");
-  const written = { lang: "de", className: "live-field", textContent: field.value };
-  field.replaceWith(Object.assign(document.createElement("p"), written));
-  for (const part of view.querySelectorAll(unused)) part.remove();
-  view.querySelectorAll("button").forEach((button) => replace(button, "span"));
-  for (const part of [view, ...view.querySelectorAll("[tabindex], [aria-live]")])
-    for (const name of ["tabindex", "aria-live", "data-done"]) part.removeAttribute(name);
-  view.querySelectorAll(".live-words").forEach((words) => words.removeAttribute("role"));
-  return view.outerHTML;
-}"""
+DRAW = Path(__file__).with_name("still.js").read_text(encoding="utf8")
 
 
 UNUSED = (
@@ -69,6 +41,22 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
+def blocks(site: Path) -> list[live.Block]:
+    """The live blocks of built pages, each once."""
+    found = []
+    for path in sorted((site / "book").glob("*.html")):
+        for told in re.findall(r'class="live-options">(.*?)</script>', path.read_text("utf8")):
+            options = json.loads(told)
+            frames = {"frames": ""} if options["mode"] == "step" else {}
+            found.append(live.block(" ".join(options["models"]), options_of(options) | frames))
+    return list(dict.fromkeys(found))
+
+
+def options_of(told: dict) -> dict[str, str]:
+    """What a block's author wrote, of what its component is told."""
+    return {name: told[name] for name in ("sentence", "english") if name in told}
+
+
 def draw(page: Page, shown: live.Block) -> str:
     """The still of one block."""
     html = page.evaluate(DRAW, {"options": shown.options | {"frame": 0}, "unused": UNUSED})
@@ -76,7 +64,10 @@ def draw(page: Page, shown: live.Block) -> str:
 
 
 def main() -> int:
-    wanted = live.book_blocks()
+    wanted = blocks(ROOT / "_build" / "html")
+    if not wanted:
+        print("No built page has a live block: run `make html` first")
+        return 1
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         site = Path(folder)
         live.copy_files(site, {name for shown in wanted for name in shown.models})

@@ -20,8 +20,6 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.sharedctypes import Synchronized
-from multiprocessing.synchronize import RLock
 from pathlib import Path
 
 import nbformat
@@ -50,18 +48,6 @@ class Outcome:
     said: list[str]
 
 
-SLOT = 0  # the line of the terminal that this worker's bar has
-
-
-def start_worker(lock: RLock, slots: Synchronized) -> None:
-    """Give this worker a line of its own."""
-    global SLOT
-    tqdm.set_lock(lock)
-    with slots.get_lock():
-        SLOT = slots.value
-        slots.value += 1
-
-
 def children_seconds() -> float:
     """CPU time of the child processes that ended: of the kernels."""
     import resource
@@ -70,35 +56,12 @@ def children_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def progress_bar(name: str, notebook: nbformat.NotebookNode) -> tqdm:
-    """One line of the terminal that moves with every cell; in a log, one at the end."""
-    live = sys.stderr.isatty()
-    return tqdm(
-        total=sum(
-            cell.cell_type == "code" and bool(cell.source.strip()) for cell in notebook.cells
-        ),
-        desc=name,
-        unit="cell",
-        position=SLOT if live else 0,
-        leave=not live,
-        mininterval=0.1 if live else 10,
-        bar_format="{desc}: {n_fmt}/{total_fmt} cells, {elapsed}{postfix}",
-    )
-
-
 def run(notebook: nbformat.NotebookNode, path: Path) -> str | None:
     """Run all cells in a kernel of its own; returns the number of the cell that failed, and why."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellControlSignal, CellExecutionError, DeadKernelError
 
-    bar = progress_bar(path.stem, notebook)
     begun = [0]
-
-    def starts(cell: nbformat.NotebookNode, cell_index: int) -> None:
-        begun.append(cell_index)
-        lines = [line for line in cell.source.splitlines() if line.strip() and line[0] not in "#%"]
-        bar.set_postfix_str(lines[0][:40] if lines else "")
-
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
@@ -106,15 +69,12 @@ def run(notebook: nbformat.NotebookNode, path: Path) -> str | None:
         record_timing=False,
         store_widget_state=False,
         resources={"metadata": {"path": str(path.parent)}},
-        on_cell_execute=starts,
-        on_cell_executed=lambda **_: bar.update(),
+        on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
     )
     try:
         client.execute(env=os.environ | {"PYTHONPATH": str(SRC), STORED: "1"})
     except (CellExecutionError, CellControlSignal, DeadKernelError) as error:
         return f"cell {begun[-1] + 1} failed\n\n{error}"
-    finally:
-        bar.close()
     return None
 
 
@@ -168,12 +128,10 @@ def main() -> int:
         if not paths:
             return 0
 
-    context = multiprocessing.get_context("spawn")
-    shared = (context.RLock(), context.Value("i", 0))
-    with ProcessPoolExecutor(
-        options.jobs, mp_context=context, initializer=start_worker, initargs=shared
-    ) as pool:
-        outcomes = list(pool.map(partial(execute, for_others=options.in_place), paths))
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=spawn) as pool:
+        done = pool.map(partial(execute, for_others=options.in_place), paths)
+        outcomes = list(tqdm(done, total=len(paths), unit="chapter", mininterval=1))
 
     for outcome in outcomes:
         for text in outcome.said:

@@ -9,7 +9,7 @@ A mask is True where a query may look.
 """
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -70,16 +70,16 @@ class MultiHeadAttention(nn.Module):
     ``W_KV``, so that a decoder can keep them.
 
     Args:
-        n: numbers of a word, a multiple of ``heads``.
+        hidden_size: n, numbers of a word, a multiple of ``heads``.
         heads: H.
     """
 
-    def __init__(self, n: int, heads: int):
+    def __init__(self, hidden_size: int, heads: int):
         super().__init__()
         self.heads = heads
-        self.W_Q = nn.Linear(n, n)
-        self.W_KV = nn.Linear(n, 2 * n)  # [W_K; W_V]
-        self.W_O = nn.Linear(n, n)
+        self.W_Q = nn.Linear(hidden_size, hidden_size)
+        self.W_KV = nn.Linear(hidden_size, 2 * hidden_size)  # [W_K; W_V]
+        self.W_O = nn.Linear(hidden_size, hidden_size)
 
     def split(self, x: Tensor) -> Tensor:
         """Cut each word's numbers into heads: (B, T, n) to (B, H, T, n/H)."""
@@ -106,9 +106,10 @@ class MultiHeadAttention(nn.Module):
         return self.W_O(joined), align.mean(dim=1)
 
 
-def feed_forward(n: int) -> nn.Sequential:
+def feed_forward(hidden_size: int) -> nn.Sequential:
     """What a block computes of each word alone (Vaswani et al. 2017, equation 2)."""
-    return nn.Sequential(nn.Linear(n, 4 * n), nn.ReLU(), nn.Linear(4 * n, n))
+    wider = 4 * hidden_size
+    return nn.Sequential(nn.Linear(hidden_size, wider), nn.ReLU(), nn.Linear(wider, hidden_size))
 
 
 class EncoderBlock(nn.Module):
@@ -118,16 +119,16 @@ class EncoderBlock(nn.Module):
     addition; this order trains without a warm-up, Xiong et al. 2020.)
 
     Args:
-        n: numbers of a word.
+        hidden_size: n, numbers of a word.
         heads: of the look-up.
         dropout: of what each part adds (section 5.4).
     """
 
-    def __init__(self, n: int, heads: int, dropout: float = 0.0):
+    def __init__(self, hidden_size: int, heads: int, dropout: float = 0.0):
         super().__init__()
-        self.own = MultiHeadAttention(n, heads)
-        self.feed = feed_forward(n)
-        self.norms = nn.ModuleList(nn.LayerNorm(n) for _ in range(2))
+        self.own = MultiHeadAttention(hidden_size, heads)
+        self.feed = feed_forward(hidden_size)
+        self.norms = nn.ModuleList(nn.LayerNorm(hidden_size) for _ in range(2))
         self.drop = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -141,8 +142,8 @@ class SelfAttentionEncoder(nn.Module):
     """Embeddings and positions, through some blocks (Vaswani et al. 2017, section 3.1).
 
     Args:
-        words: size of the source vocabulary.
-        n: numbers of a word.
+        vocab_size: number of words in the source vocabulary.
+        hidden_size: n, numbers of a word.
         heads: of each look-up.
         blocks: how many.
         dropout: of embeddings with their positions, and in each block.
@@ -153,11 +154,15 @@ class SelfAttentionEncoder(nn.Module):
 
     first = 0
 
-    def __init__(self, words: int, n: int, heads: int, blocks: int, dropout: float = 0.0):
+    def __init__(
+        self, vocab_size: int, hidden_size: int, heads: int, blocks: int, dropout: float = 0.0
+    ):
         super().__init__()
-        self.embedding = nn.Embedding(words, n)
-        self.blocks = nn.ModuleList(EncoderBlock(n, heads, dropout) for _ in range(blocks))
-        self.norm = nn.LayerNorm(n)
+        self.embedding = nn.Embedding(vocab_size, hidden_size)
+        self.blocks = nn.ModuleList(
+            EncoderBlock(hidden_size, heads, dropout) for _ in range(blocks)
+        )
+        self.norm = nn.LayerNorm(hidden_size)
         self.drop = nn.Dropout(dropout)
 
     def forward(self, source: Source) -> tuple[Memory, None]:
@@ -176,17 +181,17 @@ class DecoderBlock(nn.Module):
     from the decoder, keys and values from the annotations.
 
     Args:
-        n: numbers of a word.
+        hidden_size: n, numbers of a word.
         heads: of each of both look-ups.
         dropout: of what each part adds.
     """
 
-    def __init__(self, n: int, heads: int, dropout: float = 0.0):
+    def __init__(self, hidden_size: int, heads: int, dropout: float = 0.0):
         super().__init__()
-        self.own = MultiHeadAttention(n, heads)
-        self.cross = MultiHeadAttention(n, heads)
-        self.feed = feed_forward(n)
-        self.norms = nn.ModuleList(nn.LayerNorm(n) for _ in range(3))
+        self.own = MultiHeadAttention(hidden_size, heads)
+        self.cross = MultiHeadAttention(hidden_size, heads)
+        self.feed = feed_forward(hidden_size)
+        self.norms = nn.ModuleList(nn.LayerNorm(hidden_size) for _ in range(3))
         self.drop = nn.Dropout(dropout)
 
     def forward(
@@ -229,8 +234,8 @@ class SelfAttentionDecoder(Decoder):
     alignment is that of the last block's cross-attention, a mean over its heads.
 
     Args:
-        words: V, size of the target vocabulary.
-        n: numbers of a word.
+        vocab_size: V, number of words in the target vocabulary.
+        hidden_size: n, numbers of a word.
         heads: of each look-up.
         blocks: how many.
         dropout: of embeddings with their positions, and in each block.
@@ -243,13 +248,17 @@ class SelfAttentionDecoder(Decoder):
     attends = True
     first = 0
 
-    def __init__(self, words: int, n: int, heads: int, blocks: int, dropout: float = 0.0):
+    def __init__(
+        self, vocab_size: int, hidden_size: int, heads: int, blocks: int, dropout: float = 0.0
+    ):
         super().__init__()
-        self.embedding = nn.Embedding(words, n)
-        self.blocks = nn.ModuleList(DecoderBlock(n, heads, dropout) for _ in range(blocks))
-        self.norm = nn.LayerNorm(n)
+        self.embedding = nn.Embedding(vocab_size, hidden_size)
+        self.blocks = nn.ModuleList(
+            DecoderBlock(hidden_size, heads, dropout) for _ in range(blocks)
+        )
+        self.norm = nn.LayerNorm(hidden_size)
         self.dropout = dropout
-        self.W_o = nn.Linear(n, words)
+        self.W_o = nn.Linear(hidden_size, vocab_size)
 
     def start(self, memory: Memory, final: None) -> tuple[Memory, Past]:
         """Keys and values of the source, once for all blocks and steps; an empty past."""
@@ -310,16 +319,16 @@ def attention_only(
     Raises:
         ValueError: ``hidden`` is odd, or no multiple of ``heads``.
     """
-    arguments: dict[str, Any] = {"hidden": hidden, "heads": heads, "blocks": blocks, "seed": seed}
-    arguments["dropout"] = dropout
     if hidden % heads or hidden % 2:
         raise ValueError(f"hidden must be even and a multiple of heads, not {hidden} of {heads}")
-    sizes = {"n": hidden, "heads": heads, "blocks": blocks, "dropout": dropout}
+    source = len(corpus.source_vocabulary)
+    target = len(corpus.target_vocabulary)
     with seeded(seed):
-        encoder = SelfAttentionEncoder(len(corpus.source_vocabulary), **sizes)
-        decoder = SelfAttentionDecoder(len(corpus.target_vocabulary), **sizes)
+        encoder = SelfAttentionEncoder(source, hidden, heads, blocks, dropout)
+        decoder = SelfAttentionDecoder(target, hidden, heads, blocks, dropout)
     model = Translator(encoder, decoder, corpus)
-    model.config = {"model": "attention_only", **arguments}
+    model.config = {"model": "attention_only", "hidden": hidden, "heads": heads, "blocks": blocks}
+    model.config |= {"seed": seed, "dropout": dropout}
     return model
 
 

@@ -399,7 +399,7 @@ def luong(
     Args:
         corpus: gives the vocabularies.
         score: a name in :data:`.SCORES`, such as ``"dot"``, ``"general"`` or ``"concat"``.
-        window: a name in :data:`.WINDOWS`: ``"global"``, ``"local-m"`` or ``"local-p"``.
+        window: a name in ``WINDOWS``: ``"global"``, ``"local-m"`` or ``"local-p"``.
         D: positions on either side of a local window's p_t (paper: 10).
         feeding: input feeding (section 3.3).
         hidden: n, units of each layer (laptop: 128, paper: 1000).

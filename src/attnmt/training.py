@@ -241,7 +241,7 @@ class Training:
 
     @property
     def order(self) -> int:
-        """The seed of the epoch's order: another in each epoch and for each seed."""
+        """The seed of the epoch's batches, another in each epoch and for each seed."""
         return self.seed + self.epoch * 1_000_003
 
     def remaining(self) -> Iterator[Batch]:

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import attnmt.text
-from attnmt import DataUnavailable, multi30k
+from attnmt import DataUnavailable, grammar_corpus, multi30k
 from attnmt.corpus import take_pairs
 from attnmt.text import data_folder
 
@@ -121,6 +121,13 @@ def test_empty_and_over_long_pairs_are_dropped_and_counted(shelf, tmp_path):
     corpus = multi30k("de-en", train=38, folder=tmp_path, url=shelf.url)
     assert corpus.report == {"read": 40, "empty": 1, "too long": 1, "kept": 38}
     assert max(len(pair.source) for pair in corpus.train) <= 50
+
+
+def test_a_corpus_says_whose_its_text_is_and_how_bleu_reads_it(shelf, tmp_path):
+    captions = multi30k("de-en", train=9, folder=tmp_path, url=shelf.url)
+    grammar = grammar_corpus(train=9, valid=1, test=1, long=0, names=0)
+    assert (captions.own_text, captions.bleu_of_words) == (False, True)
+    assert (grammar.own_text, grammar.bleu_of_words) == (True, False)
 
 
 def test_the_draw_follows_the_seed_and_a_smaller_one_is_part_of_a_larger(shelf, tmp_path):

@@ -15,6 +15,7 @@ import torch
 from conftest import FAMILY, bahdanau, made_up_corpus, sharpened
 from safetensors.torch import save_file
 
+from attnmt.attention import SCORES, Dot
 from attnmt.batches import make_batch, pad
 from attnmt.model import Translator, luong, rnnencdec, rnnsearch, seeded, sutskever
 from attnmt.vocab import BOS, EOS
@@ -175,6 +176,22 @@ def test_sutskevers_and_luongs_initialisation(make, bound, corpus):
         if weights.numel() > 100:
             assert weights.abs().max() > 0.95 * bound, name
             assert is_drawn_with(bound / math.sqrt(3), weights.detach()), name
+
+
+class Scaled(Dot):
+    """A dot product with a learned scale, which starts at 5."""
+
+    def __init__(self, query_size, annotation_size):
+        super().__init__(query_size, annotation_size)
+        self.scale = torch.nn.Parameter(torch.tensor(5.0))
+
+
+def test_what_a_score_learns_besides_its_layers_keeps_its_own_first_value(corpus, monkeypatch):
+    """The papers' initialisations speak of matrices and biases."""
+    monkeypatch.setitem(SCORES, "scaled", Scaled)
+    model = luong(corpus, score="scaled", hidden=4, init="paper")
+    assert float(model.decoder.attention.score.scale.detach()) == 5
+    assert model.decoder.W_c.weight.abs().max() <= 0.1
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,16 @@ import ast
 import gzip
 import re
 import textwrap
+from pathlib import Path
 
+import nbformat
 import pytest
 
 from attnmt.attention import Additive, Attention, weigh
 from attnmt.book.live import weights
 from attnmt.decoder import BahdanauDecoder
-from press.contents import ROOT
-from press.extensions import live
+from press.contents import ROOT, listed
+from press.extensions import live, stills
 
 PAGE = """Text.
 
@@ -26,11 +28,31 @@ A caption.
 :sentence: Der Hund schläft.
 :::
 """
-BLOCKS = live.book_blocks()
+BLOCK = re.compile(r"(?ms)^:::\{live\} *(.*?)\n(.*?)^:::")
+OPTION = re.compile(r"(?m)^:([\w-]+): *(.*)\n")
+
+
+def blocks(text: str) -> list[live.Block]:
+    return [live.block(found[1], dict(OPTION.findall(found[2]))) for found in BLOCK.finditer(text)]
+
+
+def texts(path: Path) -> str:
+    cells = nbformat.read(path, as_version=4).cells if path.suffix == ".ipynb" else []
+    return "\n".join(cell.source for cell in cells) + "\n" if cells else path.read_text("utf8")
+
+
+PAGES = {
+    path: blocks(texts(path))
+    for _, names in listed()
+    for name in names
+    for path in (ROOT / f"{name}.md", ROOT / f"{name}.ipynb")
+    if path.is_file()
+}
+BLOCKS = list(dict.fromkeys(shown for of_page in PAGES.values() for shown in of_page))
 
 
 def test_blocks_are_read():
-    pair, step = live.blocks(PAGE)
+    pair, step = blocks(PAGE)
     assert (pair.models, pair.mode) == (("rnnencdec", "rnnsearch"), "pair")
     assert (pair.sentence, pair.english) == ("Der Hund schläft.", "The dog sleeps.")
     assert (step.models, step.mode, step.english) == (("rnnsearch",), "step", "")
@@ -55,8 +77,17 @@ def test_a_block_that_cannot_be_shown_says_why(models, options, words):
 
 def test_pages_have_blocks_and_fetch_little():
     assert {"pair", "step", "single"} <= {shown.mode for shown in BLOCKS}
-    for page, of_page in live.pages().items():
-        assert live.page_bytes(of_page) < live.LIMIT or not of_page, page
+    component = sum((live.SOURCE / name).stat().st_size for name in live.MODULES)
+    for page, of_page in PAGES.items():
+        models = {name for shown in of_page for name in shown.models}
+        assert component + sum(map(live.packed_size, models)) < live.LIMIT, page.name
+
+
+def test_stills_are_drawn_of_the_blocks_that_pages_have(tmp_path):
+    (tmp_path / "book").mkdir()
+    page = "".join(map(live.box, blocks(PAGE)))
+    (tmp_path / "book" / "page.html").write_text(page * 2, encoding="utf8")
+    assert stills.blocks(tmp_path) == blocks(PAGE)
 
 
 def test_chapters_two_to_seven_have_a_block():

@@ -114,7 +114,7 @@ class Claim:
 
     @property
     def effect(self) -> float | None:
-        """What it looks for: the paper's own difference, or the one that we expect."""
+        """The difference that it looks for, the paper's own or the one that we expect."""
         return self.gap if self.their_difference is None else self.their_difference
 
     @property

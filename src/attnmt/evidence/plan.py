@@ -78,7 +78,7 @@ def load_corpus(name: str) -> Corpus:
 
 
 def model_arguments(system: str, corpus_name: str) -> dict[str, Any]:
-    """The constructor of a system (``model``, of :data:`.MODELS`), and its arguments on a corpus.
+    """The constructor of a system (``model``, of ``MODELS``), and its arguments on a corpus.
 
     Where both give the same argument, the system's value counts, not the corpus's.
     """

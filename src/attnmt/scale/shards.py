@@ -12,7 +12,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
@@ -170,12 +170,3 @@ def pick(example: Any, languages: tuple[str, str], where: str) -> Text:
         f"{where}: no text under {languages[0]!r} and {languages[1]!r}, nor under 'source' and "
         "'target'"
     )
-
-
-def read_all(
-    shards: Iterable[Shard], languages: tuple[str, str], first: int = 0, step: int = 1
-) -> Iterator[dict[str, str]]:
-    """The pairs of several shards, one after the other, as examples of the library datasets."""
-    for shard in shards:
-        for source, target in read(shard, languages, first, step=step):
-            yield {"source": source, "target": target}

@@ -24,7 +24,7 @@ from attnmt.batches import Batch, make_batch
 from attnmt.checks import one_of, whole
 from attnmt.corpus import Corpus, Pair
 from attnmt.recipes import Recipe
-from attnmt.scale.shards import Text, files_of, pick, read_all, shards_of
+from attnmt.scale.shards import Text, files_of, pick, read, shards_of
 from attnmt.scale.survey import Survey, Words, kept_in, look_over, verdict
 from attnmt.text import DataUnavailable, data_folder
 from attnmt.vocab import Vocabulary, detokenise, tokenise
@@ -54,26 +54,23 @@ class Reading:
     tokeniser: str
     lanes: int
 
-    def lane(self, number: int) -> IterableDataset:
+    def texts(self, number: int) -> Iterator[Text]:
         """The raw pairs of a lane, in the order of the files.
 
         Where the files can be shared out evenly, a lane has files of its own. If not, all lanes
         read all files, and each takes its own lines.
         """
         if isinstance(self.place, str) and self.place.startswith(HUB):
-            return split_dataset_by_node(from_hub(self.place), number, self.lanes)
+            lane = split_dataset_by_node(from_hub(self.place), number, self.lanes)
+            for row, example in enumerate(lane, 1):
+                yield pick(example, self.languages, f"{self.place}, example {row} of a lane")
+            return
         shards = shards_of(self.place)
-        deal = {"first": number, "step": self.lanes}
+        first, step = number, self.lanes
         if len(shards) % self.lanes == 0:
-            deal = {"first": 0, "step": 1}
-            shards = shards[number :: self.lanes]
-        how = {"shards": shards, "languages": self.languages, **deal}
-        return IterableDataset.from_generator(read_all, gen_kwargs=how)
-
-    def texts(self, lane: IterableDataset) -> Iterator[Text]:
-        """Raw pairs of a data set."""
-        for number, example in enumerate(lane, 1):
-            yield pick(example, self.languages, f"{self.place}, example {number} of a lane")
+            shards, first, step = shards[number :: self.lanes], 0, 1
+        for shard in shards:
+            yield from read(shard, self.languages, first, step=step)
 
     def words(self, texts: Text) -> Words:
         """A raw pair, cut into words."""
@@ -143,11 +140,11 @@ class Stream:
     def __iter__(self) -> Iterator[Pair]:
         """All pairs that are kept, lane by lane."""
         for number in range(self.reading.lanes):
-            yield from self.reading.pairs(self.reading.texts(self.reading.lane(number)))
+            yield from self.reading.pairs(self.reading.texts(number))
 
     def shuffled(self, number: int, seed: int, done: int) -> Iterator[Text]:
         """A lane's raw pairs in an order that follows the seed, without the first ``done``."""
-        texts = self.reading.texts(self.reading.lane(number))
+        texts = self.reading.texts(number)
         return islice(mixed(texts, self.buffer, random.Random(seed)), done, None)
 
     def batches(
@@ -306,7 +303,7 @@ def stream(
 
 def whole_part(reading: Reading) -> list[Pair]:
     """All pairs of a part that is held in memory, their raw text as a model would write it."""
-    pairs = reading.pairs(reading.texts(reading.lane(0)))
+    pairs = reading.pairs(reading.texts(0))
     if reading.tokeniser == "moses":
         return list(pairs)
     source, target = reading.languages
@@ -322,7 +319,7 @@ def whole_part(reading: Reading) -> list[Pair]:
 
 def survey_of(reading: Reading, vocabulary_size: int) -> Survey:
     """Look over all lanes."""
-    lanes = [reading.texts(reading.lane(number)) for number in range(reading.lanes)]
+    lanes = [reading.texts(number) for number in range(reading.lanes)]
     return look_over(lanes, reading.words, vocabulary_size, max_length=reading.max_length)
 
 

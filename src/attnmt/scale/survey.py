@@ -4,19 +4,20 @@ What was found is kept in a file, so that the pass is made once, by one process 
 """
 
 import hashlib
-import json
 import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter
 
 from attnmt.files import write_aside
 from attnmt.vocab import SPECIALS
 
 MOST_WORDS = 2_000_000  # different words a side that are counted at the same time
-FORMAT = "attnmt-survey-1"
 
 
 class Counts:
@@ -62,6 +63,10 @@ class Survey:
     forgotten: int
     fingerprint: str
     seconds: float
+    format: Literal["attnmt-survey-1"] = "attnmt-survey-1"
+
+
+SURVEY = TypeAdapter(Survey)
 
 
 Words = tuple[Sequence[str], Sequence[str]]
@@ -143,18 +148,12 @@ def kept_in(path: Path, make: Callable[[], Survey]) -> Survey:
     while not path.exists():
         if first:
             made = make()
-            content = {"format": FORMAT, **asdict(made)}
-            write_aside(path, json.dumps(content, ensure_ascii=False).encode())
+            write_aside(path, SURVEY.dump_json(made))
             return made
         time.sleep(0.1)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found.pop("format") != FORMAT:
-            raise ValueError("of another format")
-        found["sizes"] = tuple(found["sizes"])
-        found["words"] = tuple(tuple(words) for words in found["words"])
-        return Survey(**found)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return SURVEY.validate_json(path.read_bytes())
+    except ValueError as error:
         raise ValueError(
-            f"{path} holds no survey of a corpus ({error}). Delete it: it will be made again"
+            f"{path} holds no survey of a corpus. Delete it: it will be made again"
         ) from error

@@ -1,10 +1,7 @@
-"""runs.py: a recorded run is one file that says everything, and nothing half-written is read."""
+"""record.py: what is measured of a training, and runs of the plan."""
 
-import json
 import os
-from collections import defaultdict
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -25,58 +22,17 @@ from attnmt import (
     rnnsearch,
     training,
 )
-from attnmt.evidence import joined, plan, store
+from attnmt.evidence import joined, plan
 from attnmt.evidence import record as recording
-from attnmt.evidence.folders import results_folder
-from attnmt.evidence.models import MODELS
 from attnmt.evidence.modern import Modern, precision_on
-from attnmt.evidence.plan import TITLES, model_arguments, planned, read_plan, recipe_of
+from attnmt.evidence.plan import planned
 from attnmt.evidence.record import make_run, measure, measure_again, record
 from attnmt.evidence.store import (
-    load_run,
-    load_statistics,
-    load_translations,
-    of_length,
-    read_study,
-    recorded,
     save_run,
 )
 from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import sutskever
-from attnmt.recipes import BAHDANAU
 from attnmt.text.subwords import in_pieces
-
-
-def use(monkeypatch, some: dict, corpora: dict | None = None) -> None:
-    """Another plan than that of the book, and its corpora."""
-    for module in (plan, recording):
-        monkeypatch.setattr(module, "read_plan", lambda: some)
-    if corpora:
-        monkeypatch.setattr(recording, "load_corpus", corpora.get)
-
-
-@pytest.fixture(scope="module")
-def model(corpus):
-    return rnnsearch(corpus, hidden=8)
-
-
-@pytest.fixture(scope="module")
-def made(model, corpus):
-    samples = ["w1 w2 w3", "w4"]
-    recipe = Recipe(epochs=2, batch_size=16)
-    return record(
-        "tiny-made-0", model, corpus, recipe, 0, samples=samples, curve_every=2, progress=False
-    )
-
-
-@pytest.fixture(scope="module")
-def run(made):
-    return made[0]
-
-
-@pytest.fixture(scope="module")
-def sentences(made):
-    return made[1]
 
 
 def test_a_run_says_what_was_measured(run, model, corpus):
@@ -131,103 +87,7 @@ def test_translations_are_kept_of_a_text_of_our_own_only(model, corpus, sentence
     assert len(found.translations["test"]) == len(corpus.test)
 
 
-def test_what_is_kept_of_sentences_is_what_is_loaded(run, sentences, tmp_path):
-    ours = replace(sentences, translations={"test": ["a b", ""], "long": ["ä <unk>"]})
-    save_run(run, ours, tmp_path)
-    assert load_translations(run.name, tmp_path) == ours.translations
-    loaded = load_statistics(run.name, tmp_path)
-    assert loaded.keys() == sentences.statistics.keys()
-    for name, rows in loaded.items():
-        assert np.array_equal(rows, sentences.statistics[name])
-    first = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
-    save_run(run, ours, tmp_path)
-    assert {file: file.read_bytes() for file in tmp_path.rglob("*.*")} == first
-
-
-@pytest.mark.parametrize("load", [load_statistics, load_translations])
-def test_sentences_that_are_damaged_or_not_there_are_named(run, sentences, tmp_path, load):
-    ours = replace(sentences, translations={"test": ["a b"] * 99})
-    with pytest.raises(FileNotFoundError, match="'tiny-made-0' kept no"):
-        load(run.name, tmp_path)
-    save_run(run, ours, tmp_path)
-    for file in tmp_path.glob("*/*"):
-        file.write_bytes(file.read_bytes()[:30])
-    with pytest.raises(ValueError, match=r"is damaged .*attnmt record tiny-made-0"):
-        load(run.name, tmp_path)
-
-
-def test_what_was_stored_is_what_is_loaded(run, tmp_path):
-    path = save_run(run, folder=tmp_path)
-    assert os.listdir(tmp_path) == ["tiny-made-0.json"]
-    assert load_run("tiny-made-0", tmp_path) == run
-    data = json.loads(path.read_text())
-    assert data["command"] == "attnmt record tiny-made-0"
-    assert data["format"] == "attnmt-run-2"
-
-
-def test_a_run_that_is_not_there_is_named_and_those_there_are_listed(run, tmp_path):
-    save_run(run, folder=tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"'other' .*There are: tiny-made-0"):
-        load_run("other", tmp_path)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: text[: len(text) // 2],
-        lambda text: "",
-        lambda text: "[]",
-        lambda text: text.replace("attnmt-run-2", "something-else"),
-        lambda text: text.replace('"seed":0', '"seed":"zero"'),
-        lambda text: text.replace('"history"', '"story"'),
-        lambda text: "\x80",
-    ],
-)
-def test_a_damaged_or_foreign_file_is_refused_by_name(run, tmp_path, damage):
-    path = save_run(run, folder=tmp_path)
-    path.write_bytes(damage(path.read_text()).encode("latin-1", errors="replace"))
-    with pytest.raises(ValueError, match=rf"{path} is damaged .*attnmt record tiny-made-0"):
-        load_run("tiny-made-0", tmp_path)
-
-
-RECORDED = sorted(path.stem for path in results_folder().glob("*-*.json"))
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
-    """Its recipe, corpus and model are those that its command would use today."""
-    run = load_run(name)
-    system, corpus_name, seed = planned()[name]
-    assert run.name == name
-    assert run.command == f"attnmt record {name}"
-    assert run.format == "attnmt-run-2"
-    settings = model_arguments(system, corpus_name)
-    assert run.recipe == recipe_of(system, corpus_name)
-    assert run.seed == run.model["seed"] == seed
-    assert settings.items() <= run.model.items()
-    assert len(run.history.epochs) == run.recipe.epochs
-    assert len(run.samples) == len(read_plan()["corpora"][corpus_name]["samples"])
-    assert "case:lc" in run.bleu.signature
-    assert run.corpus["train"] == read_plan()["corpora"][corpus_name]["train"]
-    kept = load_statistics(name)
-    assert len(kept["test_bleu"]) == run.corpus["test"]
-    assert recording.perplexity_of(kept["test_losses"]) == pytest.approx(
-        run.test_perplexity, rel=1e-4
-    )
-    if corpus_name in ("grammar", "grammar750"):
-        assert {part: len(some) for part, some in load_translations(name).items()} == {
-            part: len(kept[f"{part}_bleu"]) for part in recording.PARTS
-        }
-
-
-def test_the_runs_of_a_corpus_learned_from_the_same_pairs():
-    fingerprints = defaultdict(set)
-    for name in RECORDED:
-        fingerprints[planned()[name][1]].add(load_run(name).corpus["fingerprint"])
-    assert {corpus_name for corpus_name, found in fingerprints.items() if len(found) > 1} == set()
-
-
-def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
+def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch, use):
     """From its name alone, hyphens and all: the model, its arguments, seed, recipe, samples."""
     of_corpus = {"recipe": {"epochs": 1, "batch_size": 9}, "samples": ["w1"]}
     here = {
@@ -235,7 +95,7 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
         "systems": {"odd-one": {"model": "luong", "score": "general", "hidden": 6}},
         "corpora": {"made-up": {"train": len(corpus.train), "curve": 3, **of_corpus}},
     }
-    use(monkeypatch, here, {"made-up": corpus})
+    use(here, {"made-up": corpus})
     monkeypatch.setattr(training, "best_device", lambda: "cpu")  # where the saved one is measured
     run, _ = make_run("odd-one-made-up-4", work=tmp_path, progress=False)
     assert os.listdir(tmp_path) == ["odd-one-made-up-4.safetensors"]  # no checkpoint is left
@@ -252,7 +112,7 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch):
         make_run("other-made-up-0")
 
 
-def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
+def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch, use):
     modern = {"smoothing": 0.2, "precision": "bf16"}
     recipe = {"epochs": 3, "batch_size": 40}
     here = {
@@ -263,7 +123,7 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
         },
         "corpora": {"made": {"train": 300, "curve": 3, "recipe": recipe, "samples": []}},
     }
-    use(monkeypatch, here, {"made": corpus})
+    use(here, {"made": corpus})
     monkeypatch.setattr(training, "best_device", lambda: "cpu")
     plain, new = (make_run(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
     had = {"smoothing": 0.2, "precision": precision_on("cpu", "bf16")}
@@ -278,94 +138,6 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch):
     )
     assert new.test_perplexity == pytest.approx(perplexity(by_hand, corpus.test))
     assert new.test_perplexity != plain.test_perplexity
-
-
-def test_a_system_has_its_own_arguments_before_those_of_the_corpus(monkeypatch):
-    of_luong = {"hidden": 8, "dropout": 0.3}
-    here = {
-        "systems": {
-            "plain": {"model": "luong", "score": "dot"},
-            "bare": {"model": "luong", "dropout": 0.0, "recipe": {"learning_rate": 1e-3}},
-            "other": {"model": "rnnsearch", "recipe": "bahdanau"},
-        },
-        "corpora": {"text": {"recipe": {"epochs": 7}, "models": {"luong": of_luong}}},
-    }
-    use(monkeypatch, here)
-    plain = {"model": "luong", "score": "dot", "hidden": 8, "dropout": 0.3}
-    assert model_arguments("plain", "text") == plain
-    assert model_arguments("bare", "text") == {"model": "luong", "hidden": 8, "dropout": 0.0}
-    assert model_arguments("other", "text") == {"model": "rnnsearch"}
-    assert recipe_of("plain", "text") == Recipe(epochs=7)
-    assert recipe_of("bare", "text") == Recipe(epochs=7, learning_rate=1e-3)
-    assert recipe_of("other", "text") == BAHDANAU
-
-
-@pytest.mark.parametrize(
-    ("system", "corpus_name"), sorted({(system, on) for system, on, _ in planned().values()})
-)
-def test_every_system_of_the_plan_can_be_made(system, corpus_name, corpus):
-    """With its own arguments, but small."""
-    arguments = model_arguments(system, corpus_name) | {"hidden": 8}
-    arguments |= {"embedding": 4} if "embedding" in arguments else {}
-    model = MODELS[arguments.pop("model")](corpus, **arguments, seed=2)
-    assert model.config["model"] == read_plan()["systems"][system]["model"]
-    assert arguments.items() <= model.config.items()
-    recipe_of(system, corpus_name)  # a recipe refuses what makes no sense
-
-
-@pytest.mark.parametrize("corpus_name", ["grammar", "multi30k", "joined", "joined30"])
-def test_a_doubled_system_is_the_same_one_with_twice_the_updates(corpus_name):
-    doubled = {system for system, on, _ in planned("V").values() if on == corpus_name}
-    assert doubled
-    for system in doubled:
-        plain = system.removesuffix("-doubled")
-        assert model_arguments(system, corpus_name) == model_arguments(plain, corpus_name)
-        short, long = (recipe_of(name, corpus_name) for name in (plain, system))
-        assert long.epochs == 2 * short.epochs
-        rates = [short.learning_rate_of(epoch + 1) for epoch in range(short.epochs)]
-        twice = [long.learning_rate_of(epoch + 1) for epoch in range(long.epochs)]
-        assert twice == [rate for rate in rates for _ in range(2)]
-        same = {"epochs": short.epochs, "halve_after": short.halve_after}
-        assert replace(long, halve_every=short.halve_every, **same) == short
-
-
-def test_captions_are_trained_with_dropout_and_the_best_epoch_is_kept():
-    for system, corpus_name, _ in planned("B", "D").values():
-        arguments = model_arguments(system, corpus_name)
-        assert (arguments["dropout"], arguments["hidden"]) == (0.3, 256)
-        assert recipe_of(system, corpus_name).keep == "best"
-
-
-def test_the_ladder_is_climbed_one_step_at_a_time():
-    """From rung to rung of Luong et al. 2015, Table 1, one thing is added."""
-    rungs = [model_arguments(f"ladder-{rung}", "multi30k") for rung in LADDER]
-    added = [
-        {key: value for key, value in above.items() if below.get(key) != value}
-        for below, above in pairwise(rungs)
-    ]
-    attention = {"model": "luong", "score": "location", "bidirectional": False}
-    assert added == [
-        {"reverse": True},
-        {"dropout": 0.2},
-        attention,
-        {"feeding": True},
-        {"score": "general", "window": "local-p"},
-    ]
-    assert {rung["layers"] for rung in rungs} == {2}
-
-
-LADDER = ("base", "reverse", "dropout", "location", "feeding", "local-p")
-
-
-def test_a_tier_may_have_several_parts_and_keeps_their_order(monkeypatch):
-    part = {"name": "D", "corpus": "long", "seeds": [0, 1], "systems": ["a"]}
-    tiers = [part, {**part, "name": "A"}, {**part, "corpus": "short", "seeds": [1]}]
-    use(monkeypatch, {"tiers": tiers})
-    assert list(planned("D")) == ["a-long-0", "a-long-1", "a-short-1"]
-    assert list(planned("A")) == ["a-long-0", "a-long-1"]
-
-
-# ------------------------------------------------------------------------------------ captions
 
 
 @pytest.fixture(scope="module")
@@ -463,14 +235,14 @@ def test_without_the_captions_recording_says_what_is_missing(name, tmp_path, mon
         make_run(name, progress=False)
 
 
-def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch):
+def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch, use):
     of_corpus = {"train": len(corpus.train), "recipe": {"epochs": 2}, "samples": [], "curve": 2}
     here = {
         "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
         "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
         "corpora": {"made": of_corpus},
     }
-    use(monkeypatch, here, {"made": corpus})
+    use(here, {"made": corpus})
     at_once, _ = make_run("tiny-made-0", progress=False)
     validated = training.Training.validated
 
@@ -488,13 +260,13 @@ def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch):
     assert resumed.test_perplexity == at_once.test_perplexity
 
 
-def test_a_recorded_run_is_measured_again_by_its_model(corpus, tmp_path, monkeypatch):
+def test_a_recorded_run_is_measured_again_by_its_model(corpus, tmp_path, use):
     here = {
         "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
         "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
         "corpora": {"made": {"train": 1, "recipe": {"epochs": 2}, "samples": [], "curve": 9}},
     }
-    use(monkeypatch, here, {"made": replace(corpus, own_text=True)})
+    use(here, {"made": replace(corpus, own_text=True)})
     run, before = make_run("tiny-made-0", tmp_path, progress=False)
     save_run(run, before, tmp_path)
     here["searches"] = {"tiny-made": ["beam5"]}
@@ -509,29 +281,6 @@ def test_a_recorded_run_is_measured_again_by_its_model(corpus, tmp_path, monkeyp
         measure_again("tiny-made-0", tmp_path, tmp_path)
 
 
-def test_runs_come_seed_by_seed_and_a_system_may_have_a_recipe_of_its_own(corpus, monkeypatch):
-    of_corpus = {"train": 1, "recipe": {"epochs": 1}, "samples": [], "curve": 9}
-    special = {"model": "rnnsearch", "hidden": 6, "recipe": "bahdanau"}
-    here = {
-        "tiers": [
-            {"name": "A", "corpus": "made", "seeds": [0, 1], "systems": ["special", "plain"]},
-            {"name": "B", "corpus": "other", "seeds": [0], "systems": ["plain"]},
-        ],
-        "systems": {"plain": {"model": "rnnsearch", "hidden": 6}, "special": special},
-        "corpora": {"made": of_corpus, "other": of_corpus},
-    }
-    use(monkeypatch, here, {"made": corpus})
-    first = ["special-made-0", "plain-made-0", "special-made-1", "plain-made-1"]
-    assert list(planned("A")) == first
-    assert list(planned()) == [*first, "plain-other-0"]
-    with pytest.raises(ValueError, match="tier must be one of A, B, not 'Z'"):
-        list(planned("Z"))
-    run, _ = make_run("special-made-0", progress=False)
-    assert run.recipe == BAHDANAU
-    assert "recipe" not in run.model
-    assert "recipe" in special  # the plan itself is not changed
-
-
 def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
     model = sutskever(corpus, hidden=6)
     recipe = Recipe(epochs=1)
@@ -539,31 +288,3 @@ def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
     assert run.aer is None
     assert not {"test_aer", "test_monotone", "test_entropy"} & set(sentences.statistics)
     assert run.samples[0].alignment is None
-
-
-def test_the_runs_of_a_system_come_in_order_up_to_the_first_missing_one(monkeypatch, tmp_path, run):
-    monkeypatch.setattr(store, "results_folder", lambda: tmp_path)
-    for seed in (0, 1, 3):
-        save_run(replace(run, name=f"tiny-made-{seed}", seed=seed), folder=tmp_path)
-    assert [found.seed for found in recorded("tiny-made", 8)] == [0, 1]
-    assert [found.seed for found in recorded("tiny-made", 1)] == [0]
-    assert recorded("no-such-system", 3) == []
-
-
-def test_every_recorded_system_has_a_title():
-    systems = {system for system, _, _ in planned("A", "B").values()}
-    assert systems <= set(TITLES)
-    assert len(set(TITLES.values())) == len(TITLES)
-
-
-def test_bleu_of_one_range_of_lengths(run):
-    for bucket in run.by_length:
-        assert of_length(run, bucket.shortest) == bucket.bleu.score
-    with pytest.raises(ValueError, match=r"shortest must be one of .*1.*, not 2"):
-        of_length(run, 2)
-
-
-def test_a_study_is_read_by_its_name():
-    assert read_study("live_recipes")["chosen"]
-    with pytest.raises(FileNotFoundError, match=r"no study 'nothing' in .* live_recipes"):
-        read_study("nothing")

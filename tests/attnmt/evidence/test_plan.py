@@ -1,0 +1,128 @@
+"""plan.py: what runs.toml says of systems, corpora and tiers."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from attnmt import (
+    Recipe,
+)
+from attnmt.evidence.models import MODELS
+from attnmt.evidence.plan import TITLES, model_arguments, planned, read_plan, recipe_of
+from attnmt.evidence.record import make_run
+from attnmt.recipes import BAHDANAU
+
+
+def test_a_system_has_its_own_arguments_before_those_of_the_corpus(use):
+    of_luong = {"hidden": 8, "dropout": 0.3}
+    here = {
+        "systems": {
+            "plain": {"model": "luong", "score": "dot"},
+            "bare": {"model": "luong", "dropout": 0.0, "recipe": {"learning_rate": 1e-3}},
+            "other": {"model": "rnnsearch", "recipe": "bahdanau"},
+        },
+        "corpora": {"text": {"recipe": {"epochs": 7}, "models": {"luong": of_luong}}},
+    }
+    use(here)
+    plain = {"model": "luong", "score": "dot", "hidden": 8, "dropout": 0.3}
+    assert model_arguments("plain", "text") == plain
+    assert model_arguments("bare", "text") == {"model": "luong", "hidden": 8, "dropout": 0.0}
+    assert model_arguments("other", "text") == {"model": "rnnsearch"}
+    assert recipe_of("plain", "text") == Recipe(epochs=7)
+    assert recipe_of("bare", "text") == Recipe(epochs=7, learning_rate=1e-3)
+    assert recipe_of("other", "text") == BAHDANAU
+
+
+@pytest.mark.parametrize(
+    ("system", "corpus_name"), sorted({(system, on) for system, on, _ in planned().values()})
+)
+def test_every_system_of_the_plan_can_be_made(system, corpus_name, corpus):
+    """With its own arguments, but small."""
+    arguments = model_arguments(system, corpus_name) | {"hidden": 8}
+    arguments |= {"embedding": 4} if "embedding" in arguments else {}
+    model = MODELS[arguments.pop("model")](corpus, **arguments, seed=2)
+    assert model.config["model"] == read_plan()["systems"][system]["model"]
+    assert arguments.items() <= model.config.items()
+    recipe_of(system, corpus_name)  # a recipe refuses what makes no sense
+
+
+@pytest.mark.parametrize("corpus_name", ["grammar", "multi30k", "joined", "joined30"])
+def test_a_doubled_system_is_the_same_one_with_twice_the_updates(corpus_name):
+    doubled = {system for system, on, _ in planned("V").values() if on == corpus_name}
+    assert doubled
+    for system in doubled:
+        plain = system.removesuffix("-doubled")
+        assert model_arguments(system, corpus_name) == model_arguments(plain, corpus_name)
+        short, long = (recipe_of(name, corpus_name) for name in (plain, system))
+        assert long.epochs == 2 * short.epochs
+        rates = [short.learning_rate_of(epoch + 1) for epoch in range(short.epochs)]
+        twice = [long.learning_rate_of(epoch + 1) for epoch in range(long.epochs)]
+        assert twice == [rate for rate in rates for _ in range(2)]
+        same = {"epochs": short.epochs, "halve_after": short.halve_after}
+        assert replace(long, halve_every=short.halve_every, **same) == short
+
+
+def test_captions_are_trained_with_dropout_and_the_best_epoch_is_kept():
+    for system, corpus_name, _ in planned("B", "D").values():
+        arguments = model_arguments(system, corpus_name)
+        assert (arguments["dropout"], arguments["hidden"]) == (0.3, 256)
+        assert recipe_of(system, corpus_name).keep == "best"
+
+
+def test_the_ladder_is_climbed_one_step_at_a_time():
+    """From rung to rung of Luong et al. 2015, Table 1, one thing is added."""
+    rungs = [model_arguments(f"ladder-{rung}", "multi30k") for rung in LADDER]
+    added = [
+        {key: value for key, value in above.items() if below.get(key) != value}
+        for below, above in pairwise(rungs)
+    ]
+    attention = {"model": "luong", "score": "location", "bidirectional": False}
+    assert added == [
+        {"reverse": True},
+        {"dropout": 0.2},
+        attention,
+        {"feeding": True},
+        {"score": "general", "window": "local-p"},
+    ]
+    assert {rung["layers"] for rung in rungs} == {2}
+
+
+LADDER = ("base", "reverse", "dropout", "location", "feeding", "local-p")
+
+
+def test_a_tier_may_have_several_parts_and_keeps_their_order(use):
+    part = {"name": "D", "corpus": "long", "seeds": [0, 1], "systems": ["a"]}
+    tiers = [part, {**part, "name": "A"}, {**part, "corpus": "short", "seeds": [1]}]
+    use({"tiers": tiers})
+    assert list(planned("D")) == ["a-long-0", "a-long-1", "a-short-1"]
+    assert list(planned("A")) == ["a-long-0", "a-long-1"]
+
+
+def test_runs_come_seed_by_seed_and_a_system_may_have_a_recipe_of_its_own(corpus, use):
+    of_corpus = {"train": 1, "recipe": {"epochs": 1}, "samples": [], "curve": 9}
+    special = {"model": "rnnsearch", "hidden": 6, "recipe": "bahdanau"}
+    here = {
+        "tiers": [
+            {"name": "A", "corpus": "made", "seeds": [0, 1], "systems": ["special", "plain"]},
+            {"name": "B", "corpus": "other", "seeds": [0], "systems": ["plain"]},
+        ],
+        "systems": {"plain": {"model": "rnnsearch", "hidden": 6}, "special": special},
+        "corpora": {"made": of_corpus, "other": of_corpus},
+    }
+    use(here, {"made": corpus})
+    first = ["special-made-0", "plain-made-0", "special-made-1", "plain-made-1"]
+    assert list(planned("A")) == first
+    assert list(planned()) == [*first, "plain-other-0"]
+    with pytest.raises(ValueError, match="tier must be one of A, B, not 'Z'"):
+        list(planned("Z"))
+    run, _ = make_run("special-made-0", progress=False)
+    assert run.recipe == BAHDANAU
+    assert "recipe" not in run.model
+    assert "recipe" in special  # the plan itself is not changed
+
+
+def test_every_recorded_system_has_a_title():
+    systems = {system for system, _, _ in planned("A", "B").values()}
+    assert systems <= set(TITLES)
+    assert len(set(TITLES.values())) == len(TITLES)
