@@ -101,10 +101,10 @@ korean: whole $(STAMP)
 	@echo "To read it, run: $(BIN)/python -m http.server --directory _build/korean/_build/html"
 
 test: $(STAMP)
-	@$(MAKE) --no-print-directory --keep-going $(CHECKS)
+	@$(BIN)/python -m press.run.check $(CHECKS)
 
 test-all: $(STAMP)
-	@$(MAKE) --no-print-directory --keep-going $(EVERYTHING)
+	@$(BIN)/python -m press.run.check $(EVERYTHING)
 
 # Before what the student edition lacks.
 whole:
