@@ -24,7 +24,17 @@ from myst_parser.parsers.mdit import create_md_parser
 from press.contents import ROOT
 from press.run.numbers import PAIR
 
-BODY = {"admonition", "div", "dropdown", "exercise", "figure", "grid", "grid-item-card", "live"}
+BODY = {
+    "admonition",
+    "div",
+    "dropdown",
+    "exercise",
+    "figure",
+    "grid",
+    "grid-item-card",
+    "live",
+    "solution",
+}
 TITLED = {"admonition", "dropdown", "exercise", "grid-item-card"}
 TEXT = {"paragraph", "heading", "blockquote", "list_item", "tr"}
 HOLDERS = {"bullet_list", "ordered_list", "table", "thead", "tbody"}
