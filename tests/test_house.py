@@ -1,54 +1,41 @@
-"""The house rules: who may import whom, and commands that pages name."""
+"""What the pages for newcomers name is there: files, folders, commands."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from press.contents import copy_tree
-
 ROOT = Path(__file__).resolve().parents[1]
+PLACES = [ROOT, ROOT / "press" / "extensions"]  # what CONTRIBUTING names beside an extension
+PAGES = ["README.md", "CONTRIBUTING.md", "book/for_lecturers.md", "book/command_line.md"]
+PAGES += ["book/how_to.md", "book/publish.md", "book/troubleshooting.md"]
+MADE = ("_build/", ".venv/", "my-page/")  # by a command of the page
 
 
-def lint_imports(folder: Path) -> subprocess.CompletedProcess:
-    command = "import sys; sys.path[:0] = ['.', 'src']; import importlinter.cli as c; "
-    command += "sys.exit(c.lint_imports(no_cache=True))"
-    return subprocess.run(
-        [sys.executable, "-c", command], cwd=folder, capture_output=True, text=True
-    )
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf8")
 
 
-def test_imports_run_one_way():
-    done = lint_imports(ROOT)
-    assert done.returncode == 0, done.stdout
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_that_a_page_names_are_targets(name):
+    targets = set(re.findall(r"^(\w+):", page("Makefile"), flags=re.MULTILINE))
+    assert set(re.findall(r"(?:`|^)make ([a-z]+)", page(name), flags=re.MULTILINE)) <= targets
 
 
-@pytest.mark.parametrize(
-    ("file", "line"),
-    [
-        ("src/attnmt/vocab.py", "from attnmt.model import Translator"),
-        ("src/attnmt/metrics.py", "import attnmt.evidence.store"),
-        ("src/attnmt/grammar/__init__.py", "import attnmt.vocab"),
-        ("src/attnmt/evidence/store.py", "import studies.study"),
-        ("press/editions/slides.py", "import studies.study"),
-        ("src/attnmt/new.py", '"""A module without a place in the order."""'),
-    ],
-)
-def test_an_import_the_other_way_is_refused(tmp_path, file, line):
-    others = [path for path in ROOT.iterdir() if path.name not in ("src", "press", "studies")]
-    copy_tree(tmp_path, besides=[path for path in others if path.name != "pyproject.toml"])
-    with (tmp_path / file).open("a", encoding="utf8") as changed:
-        changed.write(f"\n{line}\n")
-    done = lint_imports(tmp_path)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert Path(file).stem.replace("__init__", "attnmt.grammar") in done.stdout
+@pytest.mark.parametrize("name", PAGES)
+def test_files_that_a_page_names_are_there(name):
+    named = re.findall(r"`(?:pytest )?([\w.-]+/[\w./-]*|\w+\.(?:py|md|toml|txt))`", page(name))
+    named = [path for path in named if not path.startswith(MADE) and "name" not in path]
+    missing = {path for path in named if not any((place / path).exists() for place in PLACES)}
+    assert not missing
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "book/for_lecturers.md"])
-def test_commands_that_a_page_names_are_targets(page):
-    makefile = (ROOT / "Makefile").read_text(encoding="utf8")
-    targets = set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
-    commands = set(re.findall(r"`make ([a-z]+)", (ROOT / page).read_text(encoding="utf8")))
-    assert commands and commands <= targets
+def test_the_readme_shows_where_things_are():
+    """Each folder of the layout, at the depth at which it is drawn."""
+    layout = page("README.md").partition("## Where things are")[2].split("```")[1]
+    above, found = "", []
+    for indent, folder in re.findall(r"(?m)^( *)([\w/]+/)(?= )", layout):
+        above = above if indent else folder
+        found.append(above + folder if indent else folder)
+    assert len(found) > 10
+    assert [folder for folder in found if not (ROOT / folder).is_dir()] == []

@@ -54,11 +54,6 @@ class Epoch:
     cpu_seconds: float
     bleu: float | None = None
 
-    @property
-    def tokens_per_second(self) -> float:
-        """Target tokens learned from in a second of the clock."""
-        return self.tokens / self.seconds
-
 
 @dataclass(frozen=True)
 class Point:

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -31,7 +30,6 @@ from attnmt.evidence.plan import planned
 from attnmt.evidence.protocols import protocols
 from attnmt.evidence.store import Sentences, load_run
 from attnmt.model import rnnsearch, sutskever
-from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT
 
 SMALL = [
     *("--model.hidden", "6", "--corpus.train", "60", "--corpus.lengths", "[4,6]"),
@@ -130,16 +128,6 @@ def test_smoothed_labels_on_the_command_line(run, tmp_path):
     fit(model, corpus, recipe, device="cpu", progress=False, objective=objective)
     for one, other in zip(Translator.load(out).parameters(), model.parameters(), strict=True):
         assert one.equal(other)
-
-
-def test_recipes_have_names(run):
-    named = {name: make() for name, make in cli.CHANGED.items()}
-    assert named == {
-        "laptop": Recipe(keep="best"),
-        "bahdanau": BAHDANAU,
-        "luong": LUONG,
-        "luong-dropout": LUONG_DROPOUT,
-    }
 
 
 def test_train_on_files_of_ones_own(run, tmp_path):
@@ -298,23 +286,6 @@ def test_a_setting_that_is_wrong_is_named(run, tmp_path, wrong, told):
     assert re.search(told, shown)
     assert shown.startswith("attnmt: ") and len(shown.splitlines()) == 1
     assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("unexpected 'epoch'", "unexpected 'epoch'. It has:"),
-        ("unexpected. Did you mean 'epochs'?", "Did you mean 'epochs'? It has:"),  # Python 3.13
-        ("unexpected.", "recipe mine: unexpected. It has:"),
-    ],
-)
-def test_what_python_says_of_a_setting_ends_as_a_sentence(said, told):
-    def mine(epochs=1, pool=1):
-        raise TypeError(said)
-
-    with pytest.raises(ValueError) as raised:
-        cli.make("recipe", {"mine": mine}, {"name": "mine"})
-    assert str(raised.value).endswith(f"{told} epochs, pool")
 
 
 @pytest.mark.parametrize(
@@ -722,12 +693,6 @@ COMMAND = [Path(sys.executable).parent / "attnmt"]
 # As a user's process is: one that holds back what it prints until it is told to flush.
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 BUFFERED["PYTHONWARNINGS"] = "ignore"  # such as PyTorch's about a graphics card too old for it
-
-
-def test_the_command_is_installed():
-    (command,) = entry_points(group="console_scripts", name="attnmt")
-    assert command.load() is cli.main
-    assert COMMAND[0].exists()
 
 
 def test_translate_answers_each_line_before_the_next_is_given(trained):

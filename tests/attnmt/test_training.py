@@ -12,7 +12,7 @@ from attnmt import Recipe, bleu, fast, fit, greedy, perplexity, rnnsearch, train
 from attnmt.batches import batches
 from attnmt.metrics import texts
 from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT
-from attnmt.training import Epoch, History, best_device, chosen_device
+from attnmt.training import History, best_device, chosen_device
 
 
 def weights_of(model):
@@ -247,11 +247,6 @@ def test_bleu_is_measured_when_asked(corpus):
     silent = fit(rnnsearch(corpus, hidden=16), corpus, recipe, device="cpu", progress=False)
     assert {epoch.bleu for epoch in silent.epochs} == {None}
     assert silent.epochs[-1].valid_perplexity == history.epochs[-1].valid_perplexity
-
-
-def test_tokens_a_second():
-    epoch = Epoch(1, 2.0, 3.0, 0.1, 1.0, tokens=600, seconds=4.0, cpu_seconds=2.0)
-    assert epoch.tokens_per_second == 150
 
 
 def test_a_history_recorded_before_bleu_was_can_be_read():
