@@ -6,6 +6,9 @@ translations are compared, so that nobody wins by doing less.
 
     ATTNMT_PEERS=folder python -m benchmarks.run            # all parts
     ATTNMT_PEERS=folder python -m benchmarks.run small beam # some
+
+Each kind of processor has its own part of the file. One without AVX-512 can be had on any machine:
+``ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2`` before the command
 """
 
 import argparse
@@ -278,10 +281,11 @@ def main() -> None:
         begin = time.process_time()
         found = measure(part, corpus, skipped)
         store = json.loads(STORE.read_text()) if STORE.exists() else {}
-        store[part] = found
-        store["skipped"] = skipped
-        store["torch"] = torch.__version__.split("+")[0]
-        store["gemm_peaks"] = gemm_peaks()
+        of_this_kind = store.setdefault(torch.backends.cpu.get_cpu_capability(), {})
+        of_this_kind[part] = found
+        of_this_kind["skipped"] = skipped
+        of_this_kind["torch"] = torch.__version__.split("+")[0]
+        of_this_kind["gemm_peaks"] = gemm_peaks()
         write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
         print(f"{part}: {time.process_time() - begin:.0f} CPU-seconds", flush=True)
 

@@ -13,7 +13,10 @@ import { Tape, matrix } from "./tape.mjs";
 import { PLACES, compute, plan } from "./score.mjs";
 
 export const SIZES = { n: 32, embedding: 24, batch: 16, D: 2 };
-export const RECIPE = { rate: 0.007, clip: 1, sharpness: 4 }; // of Adam; of the score before softmax
+// Adam's rate, and the norm that gradients are cut to; by what the score is multiplied; how far from
+// 0 weights begin, times 1 / sqrt(columns): those of the score, and the encoder's recurrent ones,
+// small so that an annotation is first of all about its own word; and the embeddings.
+export const RECIPE = { rate: 0.007, clip: 1, sharpness: 4, score: 4, recurrent: 0.5, embedding: 0.5 };
 export const MOST_UPDATES = 2000; // then it waits for the reader
 export const LOCKED = 0.9; // of the weight on the right word, on average
 const HELD_OUT = 32;
@@ -79,7 +82,7 @@ function german(random, length, same) {
   const write = (word, from) => (target.push(word), links.push(from));
   const both = (word, meaning) => write(meaning, read(word));
   const someone = (say) => {
-    if (random() < 0.3) return say([[pick(NAMES)]]);
+    if (!same && random() < 0.3) return say([[pick(NAMES)]]);
     const [article, noun] = [same ? "das" : pick(Object.keys(ARTICLES)), pick(Object.keys(NOUNS))];
     say([[article, ARTICLES[article]], [noun, NOUNS[noun]]]);
   };
@@ -141,12 +144,15 @@ export function corpus(spec) {
     const held = Math.min(HELD_OUT, Math.floor(pairs.length / 8));
     return { heldOut: pairs.slice(0, held), train: pairs.slice(held) };
   }
+  const least = spec.task === "german" && spec.same ? 6 : 4; // without names none is shorter
+  const most = Math.max(least, spec.length);
   const make = () => {
-    const length = 4 + Math.floor(random() * (spec.length - 3));
+    const length = least + Math.floor(random() * (most - least + 1));
     if (spec.task !== "german") return letters(random, length, spec.task === "reverse");
     for (let tries = 0; ; tries++) {
       const sample = german(random, length, spec.same);
-      if (sample.source.length === length || (tries > 40 && sample.source.length <= spec.length)) return sample;
+      const { length: found } = sample.source; // without names, some lengths are out of reach
+      if (found === length || (spec.same && tries > 40 && found <= most)) return sample;
     }
   };
   const heldOut = Array.from({ length: HELD_OUT }, make);
@@ -200,11 +206,11 @@ export class Model {
       for (let at = 0; at < made.data.length; at++) made.data[at] = spread * (2 * random() - 1);
     };
     this.half = n / spec.directions;
-    learn("source", sourceWords, e, 0.5);
-    learn("target", targetWords, e, 0.5);
+    learn("source", sourceWords, e, RECIPE.embedding);
+    learn("target", targetWords, e, RECIPE.embedding);
     for (const side of ["forward", "backward"].slice(0, spec.directions)) {
       learn(`${side}.W`, 3 * this.half, e);
-      learn(`${side}.U`, 3 * this.half, this.half);
+      learn(`${side}.U`, 3 * this.half, this.half, RECIPE.recurrent * Math.sqrt(1 / this.half));
       learn(`${side}.b`, 1, 3 * this.half, 0);
     }
     this.enters = !spec.attention || spec.asks === "before"; // the context, into the state
@@ -219,7 +225,8 @@ export class Model {
     if (!spec.attention) return;
     this.score = plan(spec.score, { n, d: n });
     for (const [name, [rows, cols]] of Object.entries(this.score.weights))
-      learn(`score.${name}`, rows, cols, name === "v" && spec.zero ? 0 : 3 * Math.sqrt(1 / cols));
+      // A row for each place begins small, or chance would choose places for good.
+      learn(`score.${name}`, rows, cols, name === "v" && spec.zero ? 0 : (rows === PLACES ? 1 : RECIPE.score) * Math.sqrt(1 / cols));
     this.own = Object.fromEntries(Object.keys(this.score.weights).map((name) => [name, this.parameters[`score.${name}`]]));
     if (spec.window === "local-p") {
       learn("window.W", n, n);

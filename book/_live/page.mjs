@@ -24,4 +24,4 @@ function enliven(box) {
   box.addEventListener("click", touched);
 }
 
-document.querySelectorAll(".live:not(.live-on)").forEach(enliven);
+document.querySelectorAll(".live[data-mode]:not(.live-on)").forEach(enliven);

@@ -1,0 +1,158 @@
+"""How soon attention locks on in the page *Watch it learn*: updates and seconds.
+
+Every task with every score and three seeds is trained by node; CPU-seconds are those of the updates
+alone. With Chromium, the page's own task is trained once more in the browser, at full speed and
+slowed down four times by Chromium itself (on the page's own thread, which is the only one that
+Chromium slows down; readers' machines train beside it). Seconds there are by the clock, so
+``load`` says how busy the machine was.
+Usage: python -m benchmarks.watch_it_learn [locked] [browser] [broken]
+"""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+from press.extensions.live import SOURCE
+from studies.study import ROOT, STUDIES, save_store
+
+STORE = STUDIES / "watch_it_learn.json"
+RUNNER = ROOT / "benchmarks" / "watch_it_learn.mjs"
+TASKS = ("german", "copy", "reverse")
+SCORES = {
+    "dot": {"score": "dot(q, k)"},
+    "additive": {"score": "dot(v, tanh(W(q) + U(k)))", "asks": "before"},
+    "scaled": {"score": "dot(q, k) / sqrt(n)"},
+    "general": {"score": "dot(q, W(k))"},
+    "location": {"score": "W(q)[j]"},
+}
+SEEDS = (1, 2, 3)
+MOST = 600  # updates
+BROKEN = {  # what the page says about experiments: name -> what is told, and how many updates
+    "length 4, one vector": ({"task": "copy", "length": 4, "attention": False}, 600),
+    "length 8, one vector": ({"task": "copy", "length": 8, "attention": False}, 600),
+    "length 16, one vector": ({"task": "copy", "length": 16, "attention": False}, 600),
+    "length 4, attention": ({"task": "copy", "length": 4}, 600),
+    "length 8, attention": ({"task": "copy", "length": 8}, 600),
+    "length 16, attention": ({"task": "copy", "length": 16}, 600),
+    "one article": ({"same": True}, 300),
+    "mask off": ({"mask": False}, 300),
+    "one direction": ({"directions": 1}, 300),
+    "not sharp": ({"sharp": False}, 300),
+    "v at zero": (SCORES["additive"] | {"zero": True}, 300),
+}
+MODULES = ("tape.mjs", "score.mjs", "learn.mjs", "learn_worker.mjs", "learn_view.mjs", "learn.css")
+IN_PAGE = """async ({ spec, most }) => {
+    const { LOCKED, Training } = await import("./learn.mjs");
+    const run = new Training(spec);
+    const begun = performance.now();
+    while (run.updates < most) {
+        for (let at = 0; at < 10; at++) run.update();
+        if (run.look().mass > LOCKED) break;
+    }
+    return { updates: run.updates, seconds: (performance.now() - begun) / 1000 };
+}"""
+
+
+def trained(jobs: list[dict]) -> Iterator[dict]:
+    """What node says of each run: see watch_it_learn.mjs."""
+    with subprocess.Popen(
+        ["node", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as node:
+        node.stdin.write(json.dumps(jobs))
+        node.stdin.close()
+        for line in node.stdout:
+            found = json.loads(line)
+            print(found["name"], found["spec"], found["locked"], f"{found['mass']}", flush=True)
+            yield found
+    if node.returncode:
+        raise RuntimeError("node could not train")
+
+
+def rounded(found: dict, names: tuple[str, ...]) -> dict:
+    return {
+        name: round(found[name], 3) if isinstance(found[name], float) else found[name]
+        for name in names
+    }
+
+
+def locked() -> list[dict]:
+    """Each task, score and seed: the updates until 90% of the weight is on the right word."""
+    jobs = [
+        {
+            "name": f"{task} {score}",
+            "spec": {"task": task, "seed": seed} | told,
+            "updates": MOST,
+            "stop": True,
+        }
+        for score, told in SCORES.items()
+        for task in TASKS
+        for seed in SEEDS
+    ]
+    kept = ("locked", "CPU-seconds", "right", "mass")
+    runs = []
+    for found in trained(jobs):
+        task, score = found["name"].split()
+        named = {"task": task, "score": score, "seed": found["spec"]["seed"]}
+        runs.append(named | rounded(found, kept))
+    return runs
+
+
+def broken() -> list[dict]:
+    """The experiments of the page, three seeds each."""
+    jobs = [
+        {"name": name, "spec": told | {"seed": seed}, "updates": updates, "stop": False}
+        for name, (told, updates) in BROKEN.items()
+        for seed in SEEDS
+    ]
+    kept = ("name", "locked", "updates", "right", "mass", "top", "entropy", "links", "looks")
+    return [{"seed": one["spec"]["seed"]} | rounded(one, kept) for one in trained(jobs)]
+
+
+def browser() -> list[dict]:
+    """The page's own task in Chromium, by the clock."""
+    from press.editions.pdf import chromium, sync_playwright
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SOURCE))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    found = []
+    with sync_playwright() as driver:
+        program = driver.chromium.launch(executable_path=chromium(), args=["--disable-gpu"])
+        for slower in (1, 4):
+            for score in ("dot", "additive"):
+                page = program.new_page()
+                page.set_default_timeout(600_000)
+                page.goto(f"http://127.0.0.1:{server.server_port}/learn.html")
+                page.context.new_cdp_session(page).send(
+                    "Emulation.setCPUThrottlingRate", {"rate": slower}
+                )
+                told = {"spec": {"seed": 1} | SCORES[score], "most": MOST}
+                ran = page.evaluate(IN_PAGE, told)
+                found.append({"task": "german", "score": score, "slower": slower} | ran)
+                found[-1]["seconds"] = round(found[-1]["seconds"], 2)
+                found[-1]["load"] = round(os.getloadavg()[0], 1)
+                print(found[-1], flush=True)
+                page.close()
+        program.close()
+    server.shutdown()
+    return found
+
+
+def main(parts: list[str]) -> None:
+    store = json.loads(STORE.read_text(encoding="utf8")) if STORE.is_file() else {}
+    for part in parts or ("locked", "broken", "browser"):
+        store[part] = {"locked": locked, "broken": broken, "browser": browser}[part]()
+        store["bytes"] = {name: (SOURCE / name).stat().st_size for name in MODULES}
+        save_store(STORE, store)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,53 @@
+// Trains beside the page, in slices, so that it can be paused and asked to begin anew.
+//
+//   in:  { start: spec } { train: true } { pause: true } { step: true }
+//   out: { ready: about, look } { look } { paused: updates } { trouble } { refused, at }
+
+import { MOST_UPDATES, Training } from "./learn.mjs";
+
+const SLICE = 30; // milliseconds
+let run = null;
+let limit = 0; // trains up to this update
+const turn = new MessageChannel(); // sooner than a timer, and messages of the page come between
+
+const every = () => (run.updates < 20 ? 1 : run.updates < 300 ? 5 : 20);
+
+function update() {
+  if (!run.update()) {
+    limit = 0;
+    postMessage({ trouble: run.trouble, look: null });
+  } else if (run.updates % every() === 0) postMessage({ look: run.look() });
+}
+
+turn.port1.onmessage = () => {
+  const begun = performance.now();
+  while (run.updates < limit && performance.now() - begun < SLICE) update();
+  if (run.updates < limit) turn.port2.postMessage(null);
+  else if (limit) pause();
+};
+
+function pause() {
+  limit = 0;
+  postMessage({ paused: run.updates });
+}
+
+onmessage = ({ data }) => {
+  if (data.start) {
+    limit = 0;
+    try {
+      run = new Training(data.start);
+      postMessage({ ready: run.about(), look: run.look() });
+    } catch (error) {
+      run = null;
+      postMessage({ refused: error.message, at: error.at });
+    }
+  }
+  if (!run) return;
+  if (data.train && !limit) {
+    limit = run.updates + MOST_UPDATES;
+    turn.port2.postMessage(null);
+  }
+  if (data.pause) pause();
+  if (data.step && run.update()) postMessage({ look: run.look() });
+  else if (data.step) postMessage({ trouble: run.trouble });
+};

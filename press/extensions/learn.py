@@ -1,0 +1,160 @@
+"""Sphinx extension: `{learn}` puts a small network on the page that the reader trains.
+
+The argument is a task, and each option one of the choices of `book/_live/learn.mjs`::
+
+    :::{learn} reverse
+    :score: dot(q, W(k))
+    :length: 10
+    A caption.
+    :::
+
+``:height:`` keeps as many pixels free until it runs. A page that has no such block loads nothing
+of it. `frame` is the same as one line of HTML, for slides and for pages of others.
+"""
+
+import json
+import shutil
+from html import escape
+from pathlib import Path
+from urllib.parse import urlencode
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+from press.extensions.live import FOLDER, SOURCE
+
+MODULES = (
+    "learn.html",
+    "learn.css",
+    "learn_view.mjs",
+    "learn_worker.mjs",
+    "learn.mjs",
+    "score.mjs",
+    "tape.mjs",
+)
+TASKS = ("german", "copy", "reverse", "own")
+CHOICES = {  # option -> what it may be; None: a line of its own
+    "score": None,
+    "asks": ("before", "after"),
+    "window": ("global", "local-m", "local-p"),
+    "attention": ("yes", "no"),
+    "feeding": ("yes", "no"),
+    "length": tuple(str(words) for words in range(4, 17)),
+    "seed": tuple(str(seed) for seed in range(100)),
+}
+HEIGHT = 720
+
+
+def chosen(task: str, options: dict[str, str]) -> dict[str, object]:
+    """What the network and its training are told.
+
+    Raises:
+        ValueError: a task or a choice that there is not.
+    """
+    if task not in TASKS:
+        raise ValueError(f"learn: the task is one of {', '.join(TASKS)}, not {task!r}")
+    spec: dict[str, object] = {"task": task}
+    for name, value in options.items():
+        if name not in CHOICES:
+            raise ValueError(f"learn: there is no option {name}: take {', '.join(CHOICES)}")
+        allowed = CHOICES[name]
+        if allowed and value not in allowed:
+            raise ValueError(f"learn: {name} is one of {', '.join(allowed)}, not {value!r}")
+        told = {"yes": True, "no": False}.get(value, value)
+        spec[name] = int(value) if name in ("length", "seed") else told
+    return spec
+
+
+def box(task: str, options: dict[str, str], height: int = HEIGHT) -> str:
+    """The block as HTML: what it is told, and a sentence for those without scripts."""
+    told = json.dumps(chosen(task, options), ensure_ascii=False).replace("</", "<\\/")
+    return (
+        f'<div class="live learn" style="min-height: {height}px">'
+        f'<script type="application/json" class="learn-options">{told}</script>'
+        '<noscript><p class="live-hint">Here a network learns to look at the right word, where'
+        " scripts are allowed.</p></noscript>"
+        '<p class="live-hint live-file" hidden>Browsers train nothing on a page that was opened as'
+        " a file. Type <code>python3 -m http.server --directory _build/html</code> and open"
+        " <code>http://localhost:8000</code>.</p>"
+        '<script>if (location.protocol === "file:")'
+        " document.currentScript.previousElementSibling.hidden = false;</script>"
+        "</div>"
+    )
+
+
+def frame(site: str, task: str, options: dict[str, str], height: int = HEIGHT) -> str:
+    """One line of HTML that shows the block on any page: ``site`` is the book's address."""
+    address = f"{site}_static/{FOLDER}/learn.html#learn?" + urlencode({"task": task} | options)
+    chosen(task, options)
+    style = f"width: 100%; height: {height}px; border: 0"
+    return f'<iframe src="{escape(address)}" title="Watch it learn" style="{style}"></iframe>'
+
+
+class Learn(SphinxDirective):
+    """``{learn}``"""
+
+    required_arguments = 1
+    has_content = True
+    option_spec = {  # noqa: RUF012
+        **dict.fromkeys(CHOICES, directives.unchanged_required),
+        "height": directives.positive_int,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        options = dict(self.options)
+        height = options.pop("height", HEIGHT)
+        try:
+            html = box(self.arguments[0], options, height)
+        except ValueError as problem:
+            raise self.error(str(problem)) from problem
+        pages_of(self.env).add(self.env.docname)
+        figure = nodes.container(classes=["live-figure"])
+        figure += nodes.raw("", html, format="html")
+        caption = nodes.container(classes=["live-caption"])
+        self.state.nested_parse(self.content, self.content_offset, caption)
+        figure += caption
+        return [figure]
+
+
+def pages_of(env) -> set[str]:
+    """The pages that have such a block."""
+    if not hasattr(env, "learn_pages"):
+        env.learn_pages = set()
+    return env.learn_pages
+
+
+def forget(app, env, docname) -> None:
+    """Before a page is read again."""
+    pages_of(env).discard(docname)
+
+
+def merge(app, env, docnames, other) -> None:
+    """From a process that read some of the pages."""
+    pages_of(env).update(pages_of(other) & set(docnames))
+
+
+def add_files(app, pagename, templatename, context, doctree) -> None:
+    """A page with such a block, and no other, loads the component."""
+    if pagename in pages_of(app.env):
+        for style in ("see.css", "learn.css"):
+            app.add_css_file(f"{FOLDER}/{style}")
+        app.add_js_file(f"{FOLDER}/learn_view.mjs", type="module")
+
+
+def copy(app, error) -> None:
+    """The component, into the site."""
+    if error is None and app.builder.format == "html":
+        folder = Path(app.outdir, "_static", FOLDER)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (*MODULES, "see.css"):
+            shutil.copyfile(SOURCE / name, folder / name)
+
+
+def setup(app) -> dict[str, object]:
+    app.add_directive("learn", Learn)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("html-page-context", add_files)
+    app.connect("build-finished", copy)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,300 @@
+"""book/_live/learn_view.mjs in a real browser: what the reader presses, sees and hears.
+
+It is served as the page of its own that slides and other pages embed, learn.html. Nothing here
+depends on how fast the machine is: what is waited for is a number of updates.
+"""
+
+import functools
+import threading
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from conftest import Quiet
+
+pytestmark = pytest.mark.browser
+LIVE = Path(__file__).resolve().parents[2] / "book" / "_live"
+DESK, SMALL = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+LONG = 120_000  # milliseconds that a busy machine may need
+
+
+@pytest.fixture(scope="module")
+def served():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=LIVE))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/learn.html"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def visit(browser, served):
+    """A function that opens the page with an address's end, and waits for the untrained picture."""
+    contexts = []
+
+    def open_page(ending="", ready=True, **options):
+        contexts.append(browser.new_context(**({"viewport": DESK} | options)))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(LONG)
+        page.asked, page.complaints = [], []
+        page.on("response", lambda got: page.asked.append(got))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.goto(served + ending)
+        if ready:
+            page.locator("[data-updates='0']").wait_for()
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def updates(page, name="updates") -> int:
+    return int(page.locator(".learn").get_attribute(f"data-{name}"))
+
+
+def until(page, least):
+    page.wait_for_function(
+        "least => +document.querySelector('.learn').dataset.updates >= least", arg=least
+    )
+
+
+def weights(page) -> list[list[float]]:
+    return page.locator(".learn tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.querySelectorAll('td')]"
+        ".map(cell => +cell.style.getPropertyValue('--w')))"
+    )
+
+
+def pause(page):
+    press(page, "Pause")
+    page.locator("[data-paused]").wait_for()
+    page.wait_for_timeout(500)
+
+
+def test_it_locks_on(visit):
+    page = visit("#learn?task=reverse&length=5")
+    assert "Nothing is learned yet" in page.locator(".live-say").inner_text()
+    before = weights(page)
+    assert max(max(row) for row in before) < 0.9
+    press(page, "Train")
+    page.wait_for_function("+document.querySelector('.learn').dataset.mass > 0.9")
+    pause(page)
+    assert "It locked on at update" in page.locator(".live-say").inner_text()
+    after = weights(page)
+    S = len(after) - 1
+    looked = [row.index(max(row)) for row in after[:S]]
+    hits = sum(at == S - 1 - i for i, at in enumerate(looked))
+    assert hits >= S - 1
+    assert [row[-1] for row in after] == [0] * (S + 1)  # the end is masked
+    framed = page.locator("td.gold").evaluate_all("all => all.map(cell => cell.cellIndex - 1)")
+    assert framed == list(reversed(range(S)))
+    assert page.complaints == []
+
+
+def test_step_pause_and_another_seed(visit):
+    page = visit("#learn?task=copy&length=4")
+    for _ in range(3):
+        press(page, "Step")
+    until(page, 3)
+    page.wait_for_timeout(300)
+    assert updates(page) == 3
+    press(page, "Train")
+    until(page, 10)
+    pause(page)
+    stopped = updates(page)
+    page.wait_for_timeout(500)
+    assert updates(page) == stopped
+    first = page.locator(".learn tbody").inner_text()
+    press(page, "Again with another seed")
+    page.locator("[data-updates='0']").wait_for()
+    assert page.url.endswith("#learn?task=copy&length=4&seed=2")
+    assert page.locator(".learn tbody").inner_text() != first
+    page.get_by_role("button", name="Train", exact=True).wait_for()
+
+
+def test_the_slider_goes_back_and_forth(visit):
+    page = visit("#learn?task=copy&length=4")
+    beginning = weights(page)
+    press(page, "Train")
+    until(page, 40)
+    pause(page)
+    end = weights(page)
+    slider = page.get_by_label("Go back through the training")
+    slider.focus()
+    page.keyboard.press("Home")
+    page.locator("[data-shown='0']").wait_for()
+    assert weights(page) == beginning
+    assert "Nothing is learned yet" in page.locator(".live-say").inner_text()
+    page.keyboard.press("ArrowRight")
+    page.locator("[data-shown='1']").wait_for()
+    page.keyboard.press("End")
+    page.wait_for_function(
+        "document.querySelector('.learn').dataset.shown === "
+        "document.querySelector('.learn').dataset.updates"
+    )
+    assert weights(page) == end != beginning
+
+
+def test_the_address_says_what_was_chosen_and_brings_it_back(visit):
+    page = visit()
+    page.get_by_label("Task").select_option("reverse")
+    page.get_by_label("Score", exact=True).select_option("additive")
+    page.get_by_text("More choices").click()
+    page.get_by_label("It may look at").select_option("local-p")
+    page.get_by_label("Input feeding").check()
+    page.get_by_text("Break it").click()
+    page.get_by_label("Show it the end of the sentence").check()
+    page.get_by_label("Read from left to right only").check()
+    page.get_by_label("Score of query q and word k").fill("dot(v, tanh(W(q) + U(k))) - j / 2")
+    page.wait_for_function("location.hash.includes('+j+')")
+    other = visit(page.url[page.url.index("#") :])
+    for one in (page, other):
+        assert one.get_by_label("Task").input_value() == "reverse"
+        assert one.locator(".learn-line").input_value().endswith("- j / 2")
+        assert one.get_by_label("Score", exact=True).input_value() == "edited"
+        assert one.locator("select").nth(2).input_value() == "before"
+        assert one.locator("input[type=checkbox]").evaluate_all(
+            "all => all.map(box => box.checked)"
+        ) == [True, True, True, True, False, False, False]
+    assert weights(other) == weights(page)
+
+
+def test_nonsense_in_an_address_is_left_out(visit):
+    page = visit("#learn?task=constructor&length=99&seed=x&window=toString&mask=perhaps&more=1")
+    assert page.get_by_label("Task").input_value() == "german"
+    assert page.locator(".learn-line").input_value() == "dot(q, k)"
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("ending", "message"),
+    [
+        ("score=dot(q,+h)", "column 8: h is not known"),
+        ("score=tanh(W(q))", "column 1: a score is one number for each source word"),
+        ("score=<img+src=x+onerror=alert(1)>", "column 1: the sign < is not known here"),
+        ("task=own&pairs=a+%3D+b", "paste at least 8 lines, source = target; these are 1"),
+    ],
+)
+def test_what_cannot_be_trained_is_told(visit, ending, message):
+    page = visit(f"#learn?{ending}", ready=False)
+    alert = page.get_by_role("alert")
+    alert.get_by_text(message).wait_for()
+    assert page.locator(".learn img").count() == 0
+    press(page, "Train")
+    assert page.get_by_role("button", name="Train", exact=True).is_visible()
+    assert page.complaints == []
+
+
+def test_a_line_is_mended_and_trains(visit):
+    page = visit("#learn?task=copy&length=4")
+    line = page.get_by_label("Score of query q and word k")
+    line.fill("dot(q, h)")
+    page.get_by_role("alert").get_by_text("h is not known").wait_for()
+    line.fill("dot(q, W(k))")
+    page.wait_for_function("!document.querySelector('.learn-wrong').textContent")
+    press(page, "Train")
+    until(page, 10)
+    assert "score=dot" in page.url
+
+
+def test_it_stops_where_numbers_cease_to_be_numbers(visit):
+    page = visit("#learn?task=copy&length=4&score=dot(q,+k)+/+0")
+    press(page, "Train")
+    page.get_by_role("alert").get_by_text("was no longer a number").wait_for()
+    page.get_by_role("button", name="Train", exact=True).wait_for()
+    assert updates(page) == 0
+
+
+def test_the_readers_own_pairs(visit):
+    page = visit()
+    page.get_by_label("Task").select_option("own")
+    pairs = page.get_by_label("Your pairs")
+    assert len(pairs.input_value().splitlines()) == 75
+    pairs.fill("\n".join(f"eins {word} = {word} one" for word in "abcdefghij"))
+    page.locator(".learn thead").get_by_text("eins").wait_for()
+    press(page, "Train")
+    until(page, 10)
+    assert "task=own&pairs=eins+a" in page.url
+    assert page.locator("td.gold").count() == 0
+    assert "looks most at" in page.locator(".live-say").inner_text()
+
+
+def test_without_attention_there_are_no_weights(visit):
+    page = visit("#learn?task=copy&length=4&attention=no")
+    press(page, "Step")
+    until(page, 1)
+    assert sum(map(sum, weights(page))) == 0
+    assert page.get_by_text("Weight on the right word", exact=True).is_hidden()
+    assert "no weights" in page.locator(".learn-legend").inner_text()
+
+
+# --- for everyone
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, SMALL], ids=["desk", "phone"])
+def test_axe_finds_nothing(visit, size, theme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = visit("#learn?task=german", viewport=size, color_scheme=theme)
+    press(page, "Train")
+    until(page, 20)
+    pause(page)
+    for summary in ("More choices", "Break it"):
+        page.get_by_text(summary).click()
+    found = axe.run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_a_small_phone_does_not_scroll_sideways(visit):
+    page = visit("#learn?length=16", viewport=SMALL)
+    for summary in ("More choices", "Break it"):
+        page.get_by_text(summary).click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= SMALL["width"]
+
+
+def test_by_keyboard_alone(visit):
+    page = visit("#learn?task=copy&length=4")
+    train = page.get_by_role("button", name="Train", exact=True)
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if train.evaluate("button => button === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    until(page, 5)
+    page.keyboard.press("Enter")
+    page.locator("[data-paused]").wait_for()
+
+
+def test_a_screen_reader_hears_what_the_picture_shows(visit):
+    page = visit("#learn?task=copy&length=4")
+    press(page, "Train")
+    until(page, 20)
+    pause(page)
+    heard = page.locator("[aria-live=polite]").inner_text()
+    assert heard == page.locator(".live-say").inner_text()
+    assert f"After {updates(page)} updates" in heard
+    assert "of the weight is on the right word" in heard
+    table = page.locator("table.live-grid")
+    assert table.locator("th[scope=row]").count() == table.locator("thead th[scope=col]").count()
+
+
+def test_whoever_wants_no_motion_has_none(visit):
+    page = visit(reduced_motion="reduce")
+    moving = page.locator(".learn td").evaluate_all(
+        "all => all.filter(one =>"
+        " getComputedStyle(one, '::before').transitionDuration !== '0s').length"
+    )
+    assert moving == 0
+
+
+def test_nothing_is_asked_of_another_server(visit, served):
+    page = visit()
+    press(page, "Step")
+    until(page, 1)
+    site = served.rpartition("/")[0]
+    assert all(got.url.startswith(site) for got in page.asked)
