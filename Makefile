@@ -22,7 +22,7 @@ export MKL_NUM_THREADS = 1
 export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html slides notebooks record verdicts study publish student grade pdf test test-all whole install lint unit \
+.PHONY: help book html slides notebooks record verdicts study publish student grade pdf korean test test-all whole install lint unit \
 	processors nbval evidence strict browser colab versions format clean
 .NOTPARALLEL:
 
@@ -39,6 +39,7 @@ help:
 	@echo "make student    write the student edition, without solutions, into _build/student"
 	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"
 	@echo "make pdf        print the whole book to _build/pdf, with Chromium or Chrome"
+	@echo "make korean     update the Korean catalogue, and build the Korean edition in _build/korean"
 	@echo "make test       install, and check: make $(CHECKS)"
 	@echo "make test-all   the same, and: make evidence colab versions"
 	@echo "make colab      run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)"
@@ -91,6 +92,13 @@ grade: whole $(STAMP)
 pdf: html
 	@echo "==> print the book"
 	$(BIN)/python -m press.editions.pdf
+
+korean: whole $(STAMP)
+	@echo "==> Korean edition"
+	$(BIN)/python -m press.editions.korean update
+	$(BIN)/python -m press.editions.korean generate --into _build/korean
+	$(BIN)/jupyter-book build _build/korean --path-output _build/korean -W --keep-going -n --quiet
+	@echo "To read it, run: $(BIN)/python -m http.server --directory _build/korean/_build/html"
 
 test: $(STAMP)
 	@$(BIN)/python -m press.run.check $(CHECKS)

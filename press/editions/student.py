@@ -33,6 +33,8 @@ LEFT_OUT = (
     "tests",
     "press/editions/student.py",
     "press/editions/grade.py",
+    "press/editions/korean.py",
+    "locale",
     "book/for_lecturers.md",
     "book/_template.ipynb",
     "CONTRIBUTING.md",

@@ -190,7 +190,7 @@ def evaluate(
     measured_on = chosen_corpus(
         {name: value for name, value in corpus.items() if name != "subwords"}
     )
-    network = Translator.load(model)
+    network = load(model)
     check_languages(model, network, measured_on)
     sides = network.source_vocabulary.units, network.target_vocabulary.units
     whole = getattr(measured_on, part)
@@ -229,7 +229,7 @@ def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
         alignments: Write words apart, then a tab and, for each of them, the source word that had
             the largest weight: 0-0 1-2 is source-target, counted from 0.
     """
-    network = Translator.load(model).to(chosen_device())
+    network = load(model).to(chosen_device())
     if alignments and not network.attends:
         raise ValueError(f"{model} is a model that does not attend: it has no alignments")
     sys.stdout.reconfigure(encoding="utf-8")

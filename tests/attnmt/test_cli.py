@@ -20,6 +20,7 @@ import pytest
 from conftest import made_up_corpus
 
 from attnmt import Recipe, Translator, beam_search, cli, fit, greedy
+from attnmt.book import pretrained
 from attnmt.book.live import shown as shown_pages
 from attnmt.book.live import view
 from attnmt.evidence import record as recording
@@ -400,6 +401,14 @@ def test_translate_gives_a_line_for_a_line(run, trained):
         assert run("translate", trained, "--beam", 1, given=given)[1].split("\n")[line] == (
             " ".join(found.words)
         )
+
+
+def test_a_packaged_model_is_saved_and_translates_on_the_command_line(run, tmp_path):
+    """The one whose constructor is not in the core."""
+    pretrained("attention-only").save(tmp_path / "model")
+    given = b"Die alte Frau hat dem Lehrer ein Buch gegeben.\n"
+    code, said, _ = run("translate", tmp_path / "model", "--beam", 1, given=given)
+    assert (code, said) == (0, "the old woman has given the teacher a book.\n")
 
 
 def test_alignments_stand_behind_a_tab(run, trained):

@@ -59,15 +59,10 @@ def global_attention(
 def local_attention(local: Sequence[Run], whole: Sequence[Run]) -> dict[str, str]:
     """Chapter 5: local-p (general) beside dot, both with feeding, and what else tells of windows.
 
-    Differences have a minus sign, as prose does.
+    Differences are the claims' list's, with their intervals.
     """
     captions = {"general": "luong-general", "local": "luong-local-p", "dot": "luong-dot"}
-    windowed, unwindowed = (
-        mean([run.bleu.score for run in recorded(f"luong-{name}-grammar", 8)])
-        for name in ("local-p-dot-feeding", "feeding")
-    )
     same, against_dot = judge(["l4-local-p-general", "l4-local-p-dot-feeding"])
-    difference = mean([r.bleu.score for r in local]) - mean([r.bleu.score for r in whole])
     facts = {
         f"{name}_captions": f"{mean([r.bleu.score for r in recorded(f'{of}-multi30k', 3)]):.1f}"
         for name, of in captions.items()
@@ -76,19 +71,11 @@ def local_attention(local: Sequence[Run], whole: Sequence[Run]) -> dict[str, str
     return facts | {
         "end_updates": f"{local[0].history.curve[-1].updates:,}",
         "end_perplexity": f"{mean(last):.2f}",
-        "difference": signed(difference),
-        "verdict": against_dot.verdict,
-        "same_score": signed(same.decision.comparison.difference),
-        "same_verdict": same.verdict,
-        "dot_window": signed(windowed - unwindowed),
+        "difference": against_dot.ours,
+        "same_score": same.ours,
         "seeds_local": str(len(local)),
         "seeds_global": str(len(whole)),
     }
-
-
-def signed(difference: float) -> str:
-    """With one digit, and a sign that prose has: −1.4, +0.7."""
-    return f"{difference:+.1f}".replace("-", "−")
 
 
 def lookup(only: Sequence[Run], search: Sequence[Run]) -> dict[str, str]:

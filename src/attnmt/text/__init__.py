@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pooch
-
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/"
     "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw"
@@ -64,6 +62,8 @@ def data_folder() -> Path:
 
 def _fetch(file: str, folder: Path, url: str) -> Path:
     """The path of a Multi30k file, downloaded if it is not there, its checksum verified."""
+    import pooch  # here, since it greets a notebook without ipywidgets with a warning
+
     shelf = pooch.create(folder, base_url=f"{url.rstrip('/')}/", registry=MULTI30K_SHA256)
     by_hand = f"Or put the file there yourself: {folder / file}"
     try:

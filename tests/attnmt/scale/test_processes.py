@@ -210,7 +210,7 @@ def test_translations_and_perplexity_are_those_of_one_process(made):
     assert each == [alone, alone]
 
 
-# --- as the README says it
+# --- as the page on the command line says it
 
 SETTINGS = """\
 model: {name: luong, hidden: 6}
@@ -253,8 +253,8 @@ def test_processes_that_torchrun_started_share(tmp_path):
         "open(f'seen.{cli.os.environ.get(\"RANK\", \"alone\")}', 'w').write(str(seen[0]))\n"
         "sys.exit(code)\n"
     )
-    readme = (ROOT / "README.md").read_text(encoding="utf8")
-    (command,) = [line for line in readme.splitlines() if line.startswith("torchrun ")]
+    page = (ROOT / "book" / "command_line.md").read_text(encoding="utf8")
+    (command,) = [line for line in page.splitlines() if line.startswith("torchrun ")]
     shared = launched(command.replace("-m attnmt.cli", "watched.py"), tmp_path)
     assert shared.returncode == 0, shared.stderr
     parts = [int((tmp_path / f"seen.{rank}").read_text()) for rank in (0, 1)]

@@ -216,6 +216,7 @@ def _limits(rows: Sequence[Row], ax: Axes) -> None:
     high = values.max()
     if np.abs(values).max() > FULL_SCALE and rows[0].claim.metric == "bleu":
         ax.set_xscale("symlog", linthresh=LINEAR)
+        ax.set_xlabel(f"{ax.get_xlabel()} (not to scale beyond {LINEAR})")
         ticks = [t for t in TICKS if low * 1.1 <= t <= high * 1.1]
         ax.set_xticks(ticks, [f"{t:+d}".replace("-", "−") if t else "0" for t in ticks])
         ax.minorticks_off()

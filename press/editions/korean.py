@@ -1,0 +1,396 @@
+"""The Korean edition: the book's pages with the texts of a catalogue, `locale/ko/*.po`.
+
+    python -m press.editions.korean list                   how much is translated, and what lags
+    python -m press.editions.korean update                 bring the catalogue up to the English
+    python -m press.editions.korean update book/primer     the same, and begin another page
+    python -m press.editions.korean generate --into DIR    write the edition
+
+The catalogue has a file for each page, and a message for each of its blocks
+(`press.editions.blocks`).
+Where the English of a block has changed, its message is marked *fuzzy* and the page shows the
+English until a translator has looked at it and removed the mark. Code and outputs are the English
+pages' own, and each heading keeps its English address.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import nbformat
+import yaml
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import PoFileError, read_po, write_po
+
+from press.contents import ROOT, copy_tree, listed
+from press.editions.blocks import (
+    Piece,
+    cut,
+    kept,
+    parser,
+    with_numbers,
+    without_numbers,
+    words,
+)
+from press.run.outputs import write
+
+# Pages that are translated: the tests let none of their messages lag.
+TRANSLATED = ("book/index", "book/see_it", "book/ten_minutes")
+SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
+FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
+ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
+BORN = datetime(2026, 11, 24, tzinfo=UTC)  # in the files' heads
+
+CONFIG = {
+    "language": "ko",
+    "language_beside": {"code": "en", "name": "English", "path": "../"},
+    "nb_code_prompt_show": "코드 보기",
+    "nb_code_prompt_hide": "코드 숨기기",
+    "togglebutton_hint": "펼쳐 보기",
+    "togglebutton_hint_hide": "접기",
+    "numfig_format": {"figure": "그림 %s", "table": "표 %s", "code-block": "코드 %s"},
+}
+WHOLLY = "이 페이지는 아직 한국어로 옮기지 않아 영어 원문을 그대로 싣습니다."
+PARTLY = "아직 옮기지 않은 문단 {count}개는 영어 원문을 그대로 싣습니다."
+
+
+@dataclass(frozen=True)
+class Message:
+    """An English text of the book, and the place that it comes from."""
+
+    context: str  # the page, and the cell of a notebook
+    text: str
+
+
+@dataclass
+class Translation:
+    text: str
+    fuzzy: bool = False
+
+    @property
+    def usable(self) -> bool:
+        return bool(self.text) and not self.fuzzy
+
+
+Texts = dict[Message, Translation]
+
+
+class Broken(Exception):
+    """A catalogue that cannot be used."""
+
+
+@dataclass
+class Lookup:
+    """Finds the Korean of a piece, and counts what there is none for."""
+
+    texts: Texts
+    all: int = 0
+    missing: list[Message] = field(default_factory=list)
+
+    def __call__(self, context: str, english: str) -> str:
+        message = Message(context, without_numbers(english))
+        self.all += 1
+        found = self.texts.get(message)
+        if found is None or not found.usable:
+            self.missing.append(message)
+            return english
+        if kept(found.text) != kept(message.text):
+            more = kept(message.text) - kept(found.text)
+            less = kept(found.text) - kept(message.text)
+            raise Broken(
+                f"{context}: the Korean of {message.text[:50]!r} must keep all code, formulas, "
+                f"roles, links and numbers; missing {list(more)}, too many {list(less)}"
+            )
+        return with_numbers(found.text, english)
+
+
+# --- the book's pages
+
+
+def pages(root: Path = ROOT) -> list[str]:
+    return [name for _, names in listed(root) for name in names]
+
+
+def path_of(page: str, root: Path = ROOT) -> Path:
+    """The file of a page of `_toc.yml`."""
+    for ending in (".md", ".ipynb"):
+        if (path := root / f"{page}{ending}").is_file():
+            return path
+    raise FileNotFoundError(f"there is no page {page} in _toc.yml's folder; name it as book/index")
+
+
+def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
+    """The texts of a page in pieces, each with its context."""
+    if page == SITE:
+        yield "title", [Piece(config(root)["title"], message=True)]
+        for caption, _ in listed(root):
+            if caption:
+                yield "part", [Piece(caption, message=True)]
+        return
+    path = path_of(page, root)
+    if path.suffix == ".md":
+        yield path.stem, cut(path.read_text(encoding="utf8"))
+        return
+    for cell in nbformat.read(path, as_version=4).cells:
+        context = f"{path.stem} {cell.id}"
+        if cell.cell_type == "markdown":
+            yield context, cut(cell.source)
+        for holder, key in figure_texts(cell):
+            yield context, words(holder[key])
+
+
+def figure_texts(cell: nbformat.NotebookNode) -> Iterator[tuple[dict, str]]:
+    """Where a code cell holds the caption and the alternative text of its figure."""
+    shown = cell.metadata.get("mystnb", {})
+    for part, key in (("figure", "caption"), ("image", "alt")):
+        if key in shown.get(part, {}):
+            yield shown[part], key
+
+
+def messages(page: str, root: Path = ROOT) -> list[Message]:
+    """The messages of a page in their order; what stands twice in one place is one message."""
+    found = [
+        Message(context, without_numbers(piece.text))
+        for context, pieces in texts_of(page, root)
+        for piece in pieces
+        if piece.message
+    ]
+    return list(dict.fromkeys(found))
+
+
+def config(root: Path) -> dict:
+    return yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
+
+
+# --- the catalogue
+
+
+def catalogue(page: str, root: Path = ROOT) -> Path:
+    return root / "locale" / "ko" / f"{Path(page).name}.po"
+
+
+def read(page: str, root: Path = ROOT) -> Texts:
+    """The catalogue of a page; empty if there is none yet.
+
+    Raises:
+        Broken: the file cannot be read.
+    """
+    path = catalogue(page, root)
+    if not path.is_file():
+        return {}
+    try:
+        with path.open("rb") as file:
+            found = read_po(file, locale="ko", abort_invalid=True)
+    except (PoFileError, ValueError) as error:
+        raise Broken(f"{path}: {error}") from error
+    return {
+        Message(message.context, message.id): Translation(message.string, message.fuzzy)
+        for message in found
+        if message.id
+    }
+
+
+def store(page: str, texts: Texts, root: Path = ROOT) -> None:
+    """Write the catalogue of a page, aside first."""
+    catalog = Catalog(
+        locale="ko",
+        header_comment="# The Korean texts of Learning to Align.",
+        project="Learning to Align",
+        version="0.1.0",
+        msgid_bugs_address="",
+        last_translator="The Learning to Align authors",
+        language_team="Korean",
+        creation_date=BORN,
+        revision_date=BORN,
+        fuzzy=False,
+    )
+    for message, korean in texts.items():
+        added = catalog.add(message.text, korean.text, context=message.context)
+        added.flags = {"fuzzy"} if korean.fuzzy and korean.text else set()
+    path = catalogue(page, root)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(path.name + ".partial")
+    with aside.open("wb") as file:
+        write_po(file, catalog, width=0, no_location=True)
+    aside.replace(path)
+
+
+def updated(new: list[Message], old: Texts, others: Texts) -> Texts:
+    """The catalogue for these messages, from the old one and those of other pages.
+
+    A text that moved keeps its translation. One that changed gets that of the old text most like
+    it, marked fuzzy.
+    """
+    elsewhere = {message.text: korean for message, korean in [*others.items(), *old.items()]}
+    left = {message.text: korean for message, korean in old.items() if message not in set(new)}
+    texts = {}
+    for message in new:
+        same = old.get(message) or elsewhere.get(message.text)
+        if same is not None and same.text:
+            texts[message] = same
+            continue
+        alike = difflib.get_close_matches(message.text, left, n=1, cutoff=ALIKE)
+        offered = left[alike[0]].text if alike else ""
+        texts[message] = Translation(offered, fuzzy=bool(offered))
+    return texts
+
+
+def update(names: Iterable[str] = (), root: Path = ROOT) -> list[str]:
+    """Bring the catalogue up to the English, and begin the pages that are named.
+
+    Returns:
+        The pages whose files changed.
+    """
+    begun = [page for page in (SITE, *pages(root)) if catalogue(page, root).is_file()]
+    before = {page: read(page, root) for page in begun}
+    others = {message: korean for texts in before.values() for message, korean in texts.items()}
+    changed = []
+    for page in dict.fromkeys([SITE, *begun, *names]):
+        after = updated(messages(page, root), before.get(page, {}), others)
+        if after != before.get(page) or list(after) != list(before[page]):
+            store(page, after, root)
+            changed.append(page)
+    return changed
+
+
+# --- the edition
+
+
+def heading_names(texts: Iterable[list[Piece]]) -> list[str]:
+    """The plain text of every heading on a page, in order."""
+    names = []
+    for pieces in texts:
+        tokens = parser().parse("".join(piece.text for piece in pieces))
+        for token, after in pairwise(tokens):
+            if token.type == "heading_open" and token.level == 0:
+                parts = [part for part in after.children if part.type in ("text", "code_inline")]
+                names.append("".join(part.content for part in parts))
+    return names
+
+
+def with_notice(text: str, notice: str) -> str:
+    """A page with a note after its title."""
+    return re.sub(r"(?m)^(# .*)$", rf"\1\n\n:::{{note}}\n{notice}\n:::", text, count=1)
+
+
+def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNode, Lookup]:
+    """A page in Korean, and what is missing; a page without catalogue stays English."""
+    look = Lookup(read(page, root))
+    path = path_of(page, root)
+
+    def joined(context: str, pieces: list[Piece]) -> str:
+        return "".join(look(context, p.text) if p.message else p.text for p in pieces)
+
+    if path.suffix == ".md":
+        ((context, pieces),) = texts_of(page, root)
+        text = joined(context, pieces)
+        return with_notice(text, notice) if (notice := notice_of(look)) else text, look
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        context = f"{path.stem} {cell.id}"
+        if cell.cell_type == "markdown":
+            cell.source = joined(context, cut(cell.source))
+        for holder, key in figure_texts(cell):
+            holder[key] = joined(context, words(holder[key]))
+    if notice := notice_of(look):
+        first = next(c for c in notebook.cells if c.cell_type == "markdown")
+        first.source = with_notice(first.source, notice)
+    return notebook, look
+
+
+def notice_of(look: Lookup) -> str:
+    """What a page says of its state: nothing, if all of it is Korean."""
+    if not look.missing:
+        return ""
+    return WHOLLY if not look.texts else PARTLY.format(count=len(look.missing))
+
+
+def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
+    """Write the edition into `target`; what was generated there before is replaced.
+
+    Raises:
+        Broken: `target` holds something else, or a catalogue does not fit its page.
+    """
+    if target.exists() and any(target.iterdir()) and not (target / FACTS).is_file():
+        raise Broken(f"{target} holds something else than the Korean edition; give a new folder")
+    found = {page: translated(page, root) for page in pages(root)}  # all before anything is written
+    if target.exists():
+        shutil.rmtree(target)
+    copy_tree(target, root)
+    headings = {}
+    for page, (content, look) in found.items():
+        path = path_of(page, target)
+        if isinstance(content, str):
+            path.write_text(content, encoding="utf8", newline="\n")
+        else:
+            write(content, path)
+        if look.texts:
+            headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
+    english = [page for page, (_, look) in found.items() if not look.texts]
+    facts = {"headings": headings, "english": english}
+    (target / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf8")
+    site(target, root)
+    return {page: look for page, (_, look) in found.items()}
+
+
+def site(target: Path, root: Path) -> None:
+    """The edition's `_config.yml` and `_toc.yml`."""
+    look = Lookup(read(SITE, root))
+    settings = config(root)
+    settings["title"] = look("title", settings["title"])
+    settings["sphinx"]["config"] |= CONFIG
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8"))
+    for part in toc["parts"]:
+        part["caption"] = look("part", part["caption"])
+    for name, content in (("_config.yml", settings), ("_toc.yml", toc)):
+        text = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=1000)
+        (target / name).write_text(text, encoding="utf8", newline="\n")
+
+
+def report(found: dict[str, Lookup]) -> str:
+    """How much of each page is translated; of those begun, what lags."""
+    lines = [f"{'page':32}{'Korean':>8}{'of':>6}"]
+    for page, look in found.items():
+        lines.append(f"{page:32}{look.all - len(look.missing):8}{look.all:6}")
+    done = sum(look.all - len(look.missing) for look in found.values())
+    lines.append(f"{'all':32}{done:8}{sum(look.all for look in found.values()):6}")
+    for look in found.values():
+        if look.texts:
+            lines += [f"lags: {m.context}: {' '.join(m.text.split())[:70]}" for m in look.missing]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parsed = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parsed.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="how much is translated, and what lags")
+    command = commands.add_parser("update", help="bring the catalogue up to the English")
+    command.add_argument("pages", nargs="*", help="pages to begin, as _toc.yml names them")
+    command = commands.add_parser("generate", help="write the edition")
+    command.add_argument("--into", type=Path, default=ROOT / "_build" / "korean", metavar="DIR")
+    options = parsed.parse_args()
+    try:
+        if options.command == "update":
+            for page in update(options.pages):
+                print(f"changed: {os.path.relpath(catalogue(page))}")
+        elif options.command == "generate":
+            print(report(generate(options.into.resolve())))
+        else:
+            print(report({page: translated(page)[1] for page in pages()}))
+    except (Broken, FileNotFoundError) as error:
+        parsed.error(str(error))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""Sphinx extension: what an edition in another language needs on its pages.
+
+- A button on each page that leads to the same place of the same page in the language beside it,
+  and `hreflang` in the page's head. `language_beside` in `_config.yml` says which language that
+  is and where its pages lie, from this site's root: `{code: en, name: English, path: ../}`.
+- Headings of translated pages answer to their English addresses, as `_edition.json` lists them, so
+  that a link to a section holds in every language.
+- A page that is wholly English says so to browsers and screen readers.
+"""
+
+import json
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+
+FACTS = "_edition.json"  # written by `press.editions.korean`
+
+logger = logging.getLogger(__name__)
+
+SAME_PLACE = """document.addEventListener("DOMContentLoaded", () => {
+  for (const button of document.querySelectorAll("a.btn-language")) {
+    button.removeAttribute("target");
+    button.hreflang = CODE;
+    button.addEventListener("click", () => { button.hash = location.hash; });
+  }
+});"""
+
+
+def facts(app: Sphinx) -> dict:
+    path = Path(app.srcdir, FACTS)
+    return json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+
+
+class EnglishAddresses(SphinxTransform):
+    """Let each section answer to the address of its English heading, before links are resolved."""
+
+    default_priority = 870  # before myst_parser's ResolveAnchorIds, 879
+
+    def apply(self, **kwargs: object) -> None:
+        from myst_parser.mdit_to_docutils.base import default_slugify
+
+        names = facts(self.app).get("headings", {}).get(self.env.docname)
+        if names is None:
+            return
+        sections = list(self.document.findall(nodes.section))
+        if len(sections) != len(names):
+            message = "%d headings here, %d on the English page"
+            logger.warning(message, len(sections), len(names), location=self.env.docname)
+            return
+        slugs: dict[str, tuple[int | None, str, str]] = {}
+        for section, name in zip(sections, names, strict=True):
+            address = nodes.make_id(name)
+            if address and address not in self.document.ids:
+                section["ids"].insert(0, address)
+                self.document.ids[address] = section
+            slug = default_slugify(name)
+            while slug in slugs:
+                slug = f"{slug}-1"
+            slugs[slug] = (section.line, section["ids"][0], section[0].astext())
+        self.document.myst_slugs = slugs
+        self.env.metadata[self.env.docname]["myst_slugs"] = slugs
+
+
+def add_switch(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """The button, and what search engines read."""
+    beside = app.config.language_beside
+    if not beside or doctree is None:
+        return
+    up = "../" * pagename.count("/")
+    address = f"{up}{beside['path']}{pagename}.html"
+    context["header_buttons"].append(
+        {
+            "type": "link",
+            "url": address,
+            "tooltip": beside["name"],
+            "text": beside["name"],
+            "label": "language",
+        }
+    )
+    own = app.config.language
+    tags = [
+        f'<link rel="alternate" hreflang="{code}" href="{escape(where)}">'
+        for code, where in ((own, f"{up}{pagename}.html"), (beside["code"], address))
+    ]
+    context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
+    app.add_js_file(None, body=SAME_PLACE.replace("CODE", json.dumps(beside["code"])))
+
+
+def mark_english(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    if doctree is not None and pagename in facts(app).get("english", []):
+        context["body"] = context["body"].replace("<section ", '<section lang="en" ', 1)
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_config_value("language_beside", {}, "html", [dict])
+    app.add_transform(EnglishAddresses)
+    app.connect("html-page-context", add_switch, priority=900)
+    app.connect("html-page-context", mark_english)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,290 @@
+"""The Korean edition: the tool that makes it, and the catalogue of what is translated."""
+
+import json
+import re
+import shutil
+
+import nbformat
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from press.contents import ROOT
+from press.editions import korean
+from press.editions.blocks import cut, kept, with_numbers, without_numbers
+from press.run.numbers import unfit
+
+PAGES = korean.pages()
+
+
+def texts(page, root=ROOT):
+    """The Markdown of a page: all of it, or its cells."""
+    path = korean.path_of(page, root)
+    if path.suffix == ".md":
+        return [path.read_text(encoding="utf8")]
+    cells = nbformat.read(path, as_version=4).cells
+    return [cell.source for cell in cells if cell.cell_type == "markdown"]
+
+
+def found(text):
+    return [piece.text for piece in cut(text) if piece.message]
+
+
+# --- cutting
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_pieces_of_every_page_are_its_very_bytes(page):
+    for text in texts(page):
+        assert "".join(piece.text for piece in cut(text)) == text
+
+
+BLOCKS = [
+    "# A title",
+    "Some words,\nand a *second* line.",
+    "- one item\n- another item\n  - below it",
+    "1. with code:\n\n   ```python\n   x = 1\n   ```\n\n   and after",
+    "| a head | b |\n|---|---|\n| words here | $x$ |",
+    ":::{exercise} Its title\n:label: ex-a\n\nWhat is $x$?\n:::",
+    "::::{grid} 1 1 2 2\n\n:::{grid-item-card} See it\n:link: see_it\n\nMore words.\n:::\n::::",
+    ":::{figure} figures/a.svg\n:alt: What it shows.\n\nThe caption.\n:::",
+    "```sh\nmake book\n```",
+    "$$\na = b\n$$",
+    "(label)=",
+    "> quoted words",
+    "```{glossary}\nterm\n  its meaning\n\nother\n  another meaning\n```",
+]
+
+
+@given(st.lists(st.sampled_from([*BLOCKS, "", " ", "\t", ":::", "```"]), max_size=6))
+def test_the_pieces_of_any_text_are_its_very_bytes(blocks):
+    text = "\n\n".join(blocks)
+    assert "".join(piece.text for piece in cut(text)) == text
+
+
+def test_what_readers_read_is_cut_out_and_the_rest_stays():
+    assert [found(block) for block in BLOCKS] == [
+        ["# A title"],
+        ["Some words,\nand a *second* line."],
+        ["- one item", "- another item\n  - below it"],
+        ["1. with code:", "and after"],
+        ["| a head | b |", "| words here | $x$ |"],
+        ["Its title", "What is $x$?"],
+        ["See it", "More words."],
+        ["What it shows.", "The caption."],
+        [],
+        [],
+        [],
+        ["> quoted words"],
+        ["its meaning", "another meaning"],
+    ]
+
+
+def test_the_head_of_a_page_has_a_description():
+    head = "---\nmyst:\n  html_meta:\n    description: What it is,\n      in two lines.\n---\n"
+    assert found(head) == ["What it is,\n      in two lines."]
+
+
+# --- numbers, and what must be kept
+
+
+def test_a_new_number_leaves_the_message_as_it_was():
+    old, new = (f"It keeps <!--kept-->{n}<!--/--> of it." for n in ("19%", "21%"))
+    assert without_numbers(old) == without_numbers(new) == "It keeps <!--kept--> of it."
+    assert with_numbers("<!--kept-->를 지킵니다.", new) == "<!--kept-->21%<!--/-->를 지킵니다."
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "{doc}`다른 <see>` $x$ `y` [z](a.md) <!--n-->",
+        "{doc}`장 <primer>` $w$ `y` [z](a.md) <!--n-->",
+        "{doc}`장 <primer>` $x$ [z](a.md) <!--n-->",
+        "{doc}`장 <primer>` $x$ `y` [z](b.md) <!--n-->",
+        "{doc}`장 <primer>` $x$ `y` [z](a.md) <!--m-->",
+        "{doc}`장 <primer>` $x$ $x$ `y` [z](a.md) <!--n-->",
+    ],
+)
+def test_a_translation_keeps_roles_formulas_code_links_and_numbers(changed):
+    english = "{doc}`primer` $x$ `y` [z](a.md) <!--n-->"
+    assert kept(english) == kept("<!--n--> [다](a.md) $x$ `y` {doc}`장 <primer>`")
+    assert kept(english) != kept(changed)
+
+
+# --- the catalogue
+
+CATALOGUES = [page for page in (korean.SITE, *PAGES) if korean.catalogue(page).is_file()]
+
+
+def test_pages_that_are_translated_have_a_catalogue():
+    assert set(korean.TRANSLATED) <= set(CATALOGUES) & set(PAGES)
+
+
+@pytest.mark.parametrize("page", [korean.SITE, *korean.TRANSLATED])
+def test_nothing_lags_on_a_translated_page(page):
+    stored = korean.read(page)
+    lagging = [
+        f"{message.context}: {message.text[:60]}"
+        for message in korean.messages(page)
+        if message not in stored or not stored[message].usable
+    ]
+    assert not lagging, "translate them, after `python -m press.editions.korean update`"
+
+
+@pytest.mark.parametrize("page", CATALOGUES)
+def test_a_translation_has_all_that_its_english_has(page):
+    for message, text in korean.read(page).items():
+        if text.usable:
+            assert kept(text.text) == kept(message.text), message
+
+
+@pytest.mark.parametrize("page", CATALOGUES)
+def test_the_catalogue_is_as_the_tool_writes_it(page, tmp_path):
+    korean.store(page, korean.read(page), tmp_path)
+    assert korean.catalogue(page, tmp_path).read_bytes() == korean.catalogue(page).read_bytes()
+
+
+def glossary():
+    """English term -> the Korean forms that the glossary has."""
+    text = korean.path_of("book/glossary").read_text(encoding="utf8")
+    entries = re.findall(r"(?m)^(\w[^\n]*)\n  ([^–\n]*[가-힣][^–\n]*) – ", text)
+    return {term: re.split(r", *", forms) for term, forms in entries}
+
+
+TERMS = ("attention", "decoder", "query", "score", "context vector", "alignment", "softmax")
+
+
+def test_the_terms_are_those_of_the_glossary():
+    words = glossary()
+    shown = "\n".join(t.text for page in korean.TRANSLATED for t in korean.read(page).values())
+    for term in TERMS:
+        assert any(form in shown for form in words[term]), term
+    for wrong in ("주목", "맥락 벡터", "해독기", "부호기", "질의어", "인코더-해독기"):
+        assert wrong not in shown
+
+
+def test_korean_sentences_are_polite_and_end_as_sentences_do():
+    """합니다체: no sentence of the running text ends in the plain style."""
+    for page in korean.TRANSLATED:
+        for message, text in korean.read(page).items():
+            if not message.text.startswith(("#", "|", ">", "Four", "Heat", "has", "Diagram")):
+                for end in re.findall(r"(\w{2})\.(?=\s|$)", text.text):
+                    plain = end.endswith("다") and end not in ("니다", "시다")
+                    assert not plain, f"{message.context}: ...{end}."
+
+
+# --- the edition
+
+
+@pytest.fixture
+def book(tmp_path):
+    """A small copy of the book: two pages of it, with their catalogues."""
+    root = tmp_path / "book-of-two"
+    (root / "book").mkdir(parents=True)
+    for name in ("index.md", "ten_minutes.ipynb"):
+        shutil.copy(ROOT / "book" / name, root / "book" / name)
+    shutil.copy(ROOT / "_config.yml", root)
+    toc = "format: jb-book\nroot: book/index\nparts:\n  - caption: Before you start\n"
+    (root / "_toc.yml").write_text(toc + "    chapters:\n      - file: book/ten_minutes\n")
+    shutil.copytree(ROOT / "locale", root / "locale")
+    for path in (root / "locale" / "ko").glob("*.po"):
+        if path.stem not in ("index", "ten_minutes", korean.SITE):
+            path.unlink()
+    return root
+
+
+def generated(book, tmp_path):
+    target = tmp_path / "edition"
+    return target, korean.generate(target, book)
+
+
+def test_code_and_outputs_are_the_english_pages_own(book, tmp_path):
+    target, _ = generated(book, tmp_path)
+    before, after = (
+        nbformat.read(root / "book" / "ten_minutes.ipynb", as_version=4) for root in (book, target)
+    )
+    nbformat.validate(after)
+    assert [cell.id for cell in before.cells] == [cell.id for cell in after.cells]
+    changed = 0
+    for old, new in zip(before.cells, after.cells, strict=True):
+        if old.cell_type == "code":
+            assert old.source == new.source
+            assert old.outputs == new.outputs
+        else:
+            changed += old.source != new.source
+    assert changed == sum(cell.cell_type == "markdown" for cell in before.cells)
+    assert unfit(after) == unfit(before)
+
+
+def test_a_heading_keeps_its_english_address(book, tmp_path):
+    target, _ = generated(book, tmp_path)
+    facts = json.loads((target / korean.FACTS).read_text(encoding="utf8"))
+    assert facts["english"] == []
+    assert facts["headings"]["book/index"] == ["Learning to Align", "Run it yourself"]
+    assert "Change one thing" in facts["headings"]["book/ten_minutes"]
+
+
+def test_a_changed_paragraph_stays_english_and_the_page_says_so(book, tmp_path):
+    page = book / "book" / "index.md"
+    old = "German keeps the participle for the end:"
+    new = "German keeps the participle for the very end:"
+    page.write_text(page.read_text(encoding="utf8").replace(old, new), encoding="utf8")
+    target, looks = generated(book, tmp_path)
+    text = (target / "book" / "index.md").read_text(encoding="utf8")
+    assert new in text
+    assert korean.PARTLY.format(count=1) in text
+    assert [message.text for message in looks["book/index"].missing] == [new]
+    assert f"lags: index: {new}" in korean.report(looks)
+
+    assert korean.update(root=book) == ["_site", "book/index"]
+    stored = korean.read("book/index", book)
+    assert stored[korean.Message("index", new)].fuzzy  # the old words, to be looked at
+    assert korean.Message("index", old) not in stored
+    _, looks = generated(book, tmp_path)
+    assert [message.text for message in looks["book/index"].missing] == [new]
+
+
+def test_a_moved_paragraph_keeps_its_korean(book, tmp_path):
+    page = book / "book" / "index.md"
+    moved = "German keeps the participle for the end:"
+    page.write_text(page.read_text(encoding="utf8").replace(moved + "\n", ""), encoding="utf8")
+    korean_text = korean.read("book/index", book)[korean.Message("index", moved)].text
+    notebook = nbformat.read(book / "book" / "ten_minutes.ipynb", as_version=4)
+    cell = next(cell for cell in notebook.cells if cell.id == "tm-08")
+    cell.source += f"\n\n{moved}"
+    nbformat.write(notebook, book / "book" / "ten_minutes.ipynb")
+    korean.update(root=book)
+    stored = korean.read("book/ten_minutes", book)
+    assert stored[korean.Message("ten_minutes tm-08", moved)] == korean.Translation(korean_text)
+
+
+def test_a_page_without_a_catalogue_is_english_and_says_so(book, tmp_path):
+    korean.catalogue("book/index", book).unlink()
+    target, looks = generated(book, tmp_path)
+    text = (target / "book" / "index.md").read_text(encoding="utf8")
+    assert text.replace(f"\n\n:::{{note}}\n{korean.WHOLLY}\n:::", "") == texts("book/index")[0]
+    assert korean.WHOLLY in text
+    assert len(looks["book/index"].missing) == looks["book/index"].all > 10
+
+
+def test_a_translation_that_lost_a_formula_is_refused(book, tmp_path):
+    stored = korean.read("book/index", book)
+    message = next(message for message in stored if "bahdanau2015" in message.text)
+    stored[message] = korean.Translation("이 책에서는 신경망을 만듭니다.")
+    korean.store("book/index", stored, book)
+    with pytest.raises(korean.Broken, match="bahdanau2015"):
+        generated(book, tmp_path)
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(book, tmp_path):
+    (tmp_path / "edition").mkdir()
+    (tmp_path / "edition" / "thesis.tex").write_text("mine")
+    with pytest.raises(korean.Broken, match="something else"):
+        generated(book, tmp_path)
+    assert (tmp_path / "edition" / "thesis.tex").read_text() == "mine"
+
+
+def test_a_broken_catalogue_is_named(book):
+    korean.catalogue("book/index", book).write_text("<<<<<<< HEAD\nmsgid", encoding="utf8")
+    with pytest.raises(korean.Broken, match=r"index\.po"):
+        korean.read("book/index", book)
