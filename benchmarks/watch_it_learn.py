@@ -103,11 +103,11 @@ def locked() -> list[dict]:
 
 
 def broken() -> list[dict]:
-    """The experiments of the page, three seeds each."""
+    """The experiments of the page, two seeds each."""
     jobs = [
         {"name": name, "spec": told | {"seed": seed}, "updates": updates, "stop": False}
         for name, (told, updates) in BROKEN.items()
-        for seed in SEEDS
+        for seed in SEEDS[:2]
     ]
     kept = ("name", "locked", "updates", "right", "mass", "top", "entropy", "links", "looks")
     return [{"seed": one["spec"]["seed"]} | rounded(one, kept) for one in trained(jobs)]

@@ -406,7 +406,7 @@ def test_translate_gives_a_line_for_a_line(run, trained):
 def test_a_packaged_model_is_saved_and_translates_on_the_command_line(run, tmp_path):
     """The one whose constructor is not in the core."""
     pretrained("attention-only").save(tmp_path / "model")
-    given = "Die alte Frau hat dem Lehrer ein Buch gegeben.\n".encode()
+    given = b"Die alte Frau hat dem Lehrer ein Buch gegeben.\n"
     code, said, _ = run("translate", tmp_path / "model", "--beam", 1, given=given)
     assert (code, said) == (0, "the old woman has given the teacher a book.\n")
 
