@@ -21,13 +21,13 @@ FACTS = "_edition.json"  # written by `press.editions.korean`
 
 logger = logging.getLogger(__name__)
 
-SAME_PLACE = """document.addEventListener("DOMContentLoaded", () => {
-  for (const button of document.querySelectorAll("a.btn-language")) {
-    button.removeAttribute("target");
-    button.hreflang = CODE;
-    button.addEventListener("click", () => { button.hash = location.hash; });
-  }
-});"""
+SAME_PLACE = """<script>
+for (const button of document.querySelectorAll("a.btn-language")) {
+  button.removeAttribute("target");
+  button.hreflang = CODE;
+  button.addEventListener("click", () => { button.hash = location.hash; });
+}
+</script>"""
 
 
 def facts(app: Sphinx) -> dict:
@@ -79,7 +79,8 @@ def add_switch(
             "type": "link",
             "url": address,
             "tooltip": beside["name"],
-            "text": beside["name"],
+            "text": "",
+            "icon": "fas fa-language",
             "label": "language",
         }
     )
@@ -89,7 +90,7 @@ def add_switch(
         for code, where in ((own, f"{up}{pagename}.html"), (beside["code"], address))
     ]
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
-    app.add_js_file(None, body=SAME_PLACE.replace("CODE", json.dumps(beside["code"])))
+    context["body"] += SAME_PLACE.replace("CODE", json.dumps(beside["code"]))
 
 
 def mark_english(

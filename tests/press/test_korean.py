@@ -151,6 +151,7 @@ def glossary():
     return {term: re.split(r", *", forms) for term, forms in entries}
 
 
+# Some of the terms that every reader meets first.
 TERMS = ("attention", "decoder", "query", "score", "context vector", "alignment", "softmax")
 
 
