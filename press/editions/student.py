@@ -10,6 +10,7 @@ that have solutions.
 """
 
 import argparse
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -56,6 +57,11 @@ def student_chapter(notebook: nbformat.NotebookNode, chapter: str) -> nbformat.N
     return notebook
 
 
+def without_solution_blocks(page: str) -> str:
+    """A Markdown page without its solutions, which are one block each: ``:::{solution} label``."""
+    return re.sub(r"^:::\{solution\}.*?^:::\n+", "", page, flags=re.DOTALL | re.MULTILINE)
+
+
 def is_edition(folder: Path) -> bool:
     name = "for_lecturers.md"
     page = folder / "book" / name
@@ -85,6 +91,9 @@ def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
         shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
     for name, folder in PLACES.items():
         shutil.copyfile(PAGES / name, target / folder / name)
+    for page in (target / "book").glob("*.md"):
+        text = without_solution_blocks(page.read_text(encoding="utf8"))
+        page.write_text(text, encoding="utf8", newline="\n")
     config = target / "_config.yml"
     stamped = stamp_config(config.read_text(encoding="utf8"), "", "main")
     config.write_text(stamped, encoding="utf8", newline="\n")
