@@ -11,7 +11,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from attnmt.book.said import MIME
 from press.contents import ROOT
-from press.editions import slides
 from press.run.execute import execute
 from press.run.numbers import bare, faults, fill, without_marks
 from press.run.outputs import write
@@ -160,17 +159,6 @@ def test_a_mark_that_nobody_said_fails_the_execution(chapter, tmp_path):
     failure = execute(tmp_path / "lost.ipynb", for_others=False).failure
     assert re.fullmatch(r"cell \d shows lost, and no cell says it", failure)
     assert (tmp_path / "lost.ipynb").read_bytes() == before
-
-
-@pytest.mark.slow
-def test_slides_show_the_number_and_no_mark(chapter):
-    book = slides.Book(ROOT)
-    deck = slides.Deck(chapter[1], book)
-    deck.read(slides.read(chapter[1]))
-    html = slides.page(deck, "_static")
-    assert "<!--k" not in html and "&lt;!--" not in html
-    assert "<b>19% of all" in html or "<strong>19% of all</strong>" in html
-    assert "Kept: 19%" in html
 
 
 @pytest.mark.slow

@@ -89,6 +89,15 @@ def notes(slide) -> str:
 # --- the rule
 
 
+def test_a_number_is_shown_without_its_mark(deck):
+    made = deck(
+        md("## One\n\n**It keeps <!--kept-->19%<!--/--> of all.** Kept: <!--kept-->19%<!--/-->")
+    )
+    assert "It keeps 19% of all." in re.sub("<[^!].*?>", "", shown(made.slides[1]))
+    assert "Kept: 19%" in notes(made.slides[1]) + shown(made.slides[1])
+    assert "kept--" not in shown(made.slides[1]) + notes(made.slides[1])
+
+
 def test_a_heading_opens_a_slide_and_prose_is_said(deck):
     made = deck(
         md("## One\n\n**Lead.** More here. And the rest.\n\nOnly said.\n\n## Two\n\n- a\n- b")

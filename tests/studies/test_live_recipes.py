@@ -1,7 +1,6 @@
 """results/studies/live_recipes.json: the recipe of the chapters' live trainings teaches enough."""
 
 import json
-from dataclasses import asdict
 
 import pytest
 
@@ -22,7 +21,7 @@ def short(run):
 
 def test_the_chosen_recipe_is_the_one_that_chapters_take():
     assert STUDY["chosen"] == CHOSEN
-    assert (FOUND["pairs"], FOUND["recipe"]) == (LIVE_PAIRS, asdict(LIVE))
+    assert (FOUND["pairs"], Recipe(**FOUND["recipe"])) == (LIVE_PAIRS, LIVE)
 
 
 def test_every_run_of_the_plan_is_there():

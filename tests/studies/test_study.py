@@ -59,7 +59,7 @@ def test_a_study_is_named_as_its_results(name):
 
 def test_every_study_has_results_and_every_result_its_study():
     found = {path.stem for path in (results_folder() / "studies").glob("*.json")}
-    of_benchmarks = {"benchmarks", "costs"}
+    of_benchmarks = {"benchmarks", "costs", "watch_it_learn"}
     assert found - of_benchmarks == set(studies())
 
 
