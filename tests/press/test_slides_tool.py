@@ -36,7 +36,12 @@ def displayed(**data):
 
 
 SETTINGS = {
-    "extensions": ["myst_nb", "sphinx_exercise", "press.extensions.formulas"],
+    "extensions": [
+        "myst_nb",
+        "sphinx_exercise",
+        "press.extensions.formulas",
+        "press.extensions.notebooks",
+    ],
     "myst_enable_extensions": ["amsmath", "colon_fence", "dollarmath"],
     "html_math_renderer": "mathml",
     "html_theme": "basic",
