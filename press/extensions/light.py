@@ -190,6 +190,8 @@ def without_labels(index: str) -> str:
 def mended(page: str) -> str:
     """A page with the roles that are missing, and without those that are wrong."""
     page = page.replace(' role="doc-biblioentry"', "")
+    wide = '<div class="pst-scrollable-table-container"'  # the keyboard must be able to scroll it
+    page = page.replace(wide, f'{wide} tabindex="0"')
     for start, attributes in MENDED:
         tag = start.split(" ", 1)
         page = page.replace(start, f"{tag[0]} {attributes.strip()} {tag[1]}")
