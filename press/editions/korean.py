@@ -49,6 +49,7 @@ TRANSLATED = (
     "book/index",
     "book/see_it",
     "book/ten_minutes",
+    "book/primer",
     "book/01_parallel_text",
     "book/glossary",
 )
