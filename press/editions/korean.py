@@ -51,6 +51,7 @@ TRANSLATED = (
     "book/ten_minutes",
     "book/primer",
     "book/01_parallel_text",
+    "book/02_fixed_length",
     "book/glossary",
 )
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
