@@ -45,7 +45,14 @@ from press.editions.blocks import (
 from press.run.outputs import write
 
 # Pages that are translated: the tests let none of their messages lag.
-TRANSLATED = ("book/index", "book/see_it", "book/ten_minutes", "book/glossary")
+TRANSLATED = (
+    "book/index",
+    "book/see_it",
+    "book/ten_minutes",
+    "book/primer",
+    "book/01_parallel_text",
+    "book/glossary",
+)
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
