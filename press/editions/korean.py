@@ -51,6 +51,8 @@ TRANSLATED = (
     "book/ten_minutes",
     "book/primer",
     "book/01_parallel_text",
+    "book/06_input_feeding",
+    "book/07_decoding",
     "book/glossary",
 )
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
