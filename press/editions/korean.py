@@ -49,10 +49,13 @@ TRANSLATED = (
     "book/index",
     "book/see_it",
     "book/ten_minutes",
-    "book/glossary",
     "book/primer",
+    "book/01_parallel_text",
     "book/03_learning_to_align",
+    "book/06_input_feeding",
+    "book/07_decoding",
     "book/09_lookup",
+    "book/glossary",
 )
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
