@@ -49,8 +49,10 @@ TRANSLATED = (
     "book/index",
     "book/see_it",
     "book/ten_minutes",
+    "book/how_to",
     "book/primer",
     "book/01_parallel_text",
+    "book/notation",
     "book/glossary",
 )
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
