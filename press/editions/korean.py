@@ -52,6 +52,8 @@ TRANSLATED = (
     "book/how_to",
     "book/primer",
     "book/01_parallel_text",
+    "book/06_input_feeding",
+    "book/07_decoding",
     "book/notation",
     "book/glossary",
 )
