@@ -56,6 +56,7 @@ TRANSLATED = (
     "book/07_decoding",
     "book/notation",
     "book/glossary",
+    "book/troubleshooting",
 )
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
