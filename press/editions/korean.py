@@ -51,11 +51,16 @@ TRANSLATED = (
     "book/index",
     "book/see_it",
     "book/ten_minutes",
+    "book/how_to",
     "book/primer",
     "book/01_parallel_text",
+    "book/03_learning_to_align",
     "book/06_input_feeding",
     "book/07_decoding",
+    "book/09_lookup",
+    "book/notation",
     "book/glossary",
+    "book/troubleshooting",
 )
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
 SAID = "_said"  # the catalogue of what cells say in words, kept by hand
