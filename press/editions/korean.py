@@ -45,7 +45,20 @@ from press.editions.blocks import (
 from press.run.outputs import write
 
 # Pages that are translated: the tests let none of their messages lag.
-TRANSLATED = ("book/index", "book/see_it", "book/ten_minutes", "book/glossary", "book/primer")
+TRANSLATED = (
+    "book/index",
+    "book/see_it",
+    "book/ten_minutes",
+    "book/how_to",
+    "book/primer",
+    "book/01_parallel_text",
+    "book/03_learning_to_align",
+    "book/06_input_feeding",
+    "book/07_decoding",
+    "book/09_lookup",
+    "book/notation",
+    "book/glossary",
+)
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
