@@ -54,6 +54,7 @@ TRANSLATED = (
     "book/how_to",
     "book/primer",
     "book/01_parallel_text",
+    "book/02_fixed_length",
     "book/03_learning_to_align",
     "book/06_input_feeding",
     "book/07_decoding",
