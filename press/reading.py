@@ -20,7 +20,7 @@ WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 6  # of code that the page shows without a click
 LOOKS_A_MINUTE = 1  # at a picture, or a formula on a line of its own
 
-SHOWN = re.compile(r"(?m)^\s*[:`]{3,}\{(?:figure|image|live)\}|!\[|<img\b|<svg\b|<figure\b")
+SHOWN = re.compile(r"(?m)^\s*[:`]{3,}\{(?:figure|image|learn|live)\}|!\[|<img\b|<svg\b|<figure\b")
 FORMULA = re.compile(r"(?s)\$\$.+?\$\$")
 FOLDED = {"hide-input", "hide-cell", "remove-input"}
 APART = re.compile(r"(?ms)^(:{3,})\{(?:exercise|solution)\}.*?^\1$")  # from what is read
