@@ -58,6 +58,7 @@ TRANSLATED = (
     "book/03_learning_to_align",
     "book/06_input_feeding",
     "book/07_decoding",
+    "book/08_whole_family",
     "book/09_lookup",
     "book/notation",
     "book/glossary",
