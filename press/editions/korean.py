@@ -51,6 +51,7 @@ TRANSLATED = (
     "book/index",
     "book/see_it",
     "book/ten_minutes",
+    "book/watch_it_learn",
     "book/how_to",
     "book/primer",
     "book/01_parallel_text",
