@@ -75,7 +75,7 @@ export const LEARN = {
   // the still, for print and pages without scripts
   still_before: "Before training",
   still_after: "After {updates} updates",
-  still_alt_before: "The weights of one sentence before training, a row for each English word and a column for each German word: pale squares everywhere.",
+  still_alt_before: "The weights of one sentence before training, a row for each word to write and a column for each word read. No square is dark.",
   still_alt_after: "The same after {updates} updates. {looks}. {mass} of the weight of all held-out sentences is on the right words.",
 
   // why a line or a list of pairs cannot be trained on

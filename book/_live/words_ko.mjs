@@ -73,7 +73,7 @@ export const LEARN = {
 
   still_before: "학습 전",
   still_after: "업데이트 {updates}번 뒤",
-  still_alt_before: "학습 전 한 문장의 가중치. 행은 영어 단어, 열은 독일어 단어이고, 모든 칸이 옅습니다.",
+  still_alt_before: "학습 전 한 문장의 가중치. 행은 써야 할 단어, 열은 읽은 단어이고, 짙은 칸이 없습니다.",
   still_alt_after: "업데이트 {updates}번 뒤의 같은 그림. 가장 큰 가중치의 자리: {looks}. 학습에 쓰지 않은 모든 문장에서 가중치의 {mass}가 맞는 단어에 있습니다.",
 
   a_number: "숫자",
