@@ -1,7 +1,8 @@
 """What a page asks of its reader: words, code, formulas and pictures, and the minutes they take.
 
 An estimate by simple rules, not a timing of readers. Exercises are counted apart: the title of each
-says how long it takes, ``:::{exercise} A step in numbers (20 minutes)``.
+says how long it takes, ``:::{exercise} A step in numbers (20 minutes)``. This also counts the pages
+of the Korean edition.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ FORMULA = re.compile(r"(?s)\$\$.+?\$\$")
 FOLDED = {"hide-input", "hide-cell", "remove-input"}
 APART = re.compile(r"(?ms)^(:{3,})\{(?:exercise|solution)\}.*?^\1$")  # from what is read
 EXERCISE = re.compile(r"(?m)^:{3,}\{exercise\} (.+)\n:label: ([\w-]+)")
-MINUTES = re.compile(r"\((?:open, )?(\d+) minutes\)$")
+HEADING = re.compile(r"(?m)^## (?:Exercises|연습 문제)$")  # from here on is work
+MINUTES = re.compile(r"\((open, |열린 문제, )?(\d+)(?: minutes|분)\)$")
 
 Cell = nbformat.NotebookNode
 
@@ -56,10 +58,10 @@ def cells_of(path: Path) -> list[Cell]:
 def told(path: Path) -> list[Cell]:
     """The cells that a reader sees, up to the exercises."""
     cells = cells_of(path)
-    titles = [n for n, cell in enumerate(cells) if re.search(r"(?m)^## Exercises", cell.source)]
+    titles = [n for n, cell in enumerate(cells) if HEADING.search(cell.source)]
     kept = cells[: titles[0] + 1 if titles else None]
     if titles:
-        kept[-1].source = kept[-1].source.partition("## Exercises")[0]
+        kept[-1].source = HEADING.split(kept[-1].source)[0]
     for cell in kept:
         if cell.cell_type == "markdown":
             cell.source = APART.sub("", cell.source)
@@ -110,10 +112,7 @@ class Exercise:
     label: str
     title: str
     minutes: int
-
-    @property
-    def open(self) -> bool:
-        return "(open" in self.title
+    open: bool
 
 
 def exercises(path: Path) -> list[Exercise]:
@@ -130,5 +129,5 @@ def exercises(path: Path) -> list[Exercise]:
                 raise ValueError(
                     f"{path.name}: end the title of {label} with its minutes: {title} (20 minutes)"
                 )
-            found.append(Exercise(label, title, int(minutes[1])))
+            found.append(Exercise(label, title, int(minutes[2]), bool(minutes[1])))
     return found

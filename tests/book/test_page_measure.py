@@ -86,6 +86,19 @@ def test_minutes_of_a_page_are_counted_by_the_rules_that_lecturers_read(tmp_path
     assert [(one.minutes, one.open) for one in exercises(tmp_path / "a.md")] == [(20, False)]
 
 
+def test_a_korean_page_is_counted_as_well(tmp_path):
+    cells = ["단어 " * 200, "## 연습 문제\n\n" + "단어 " * 200]
+    cells += [
+        f":::{{exercise}} 제목 ({how_long})\n:label: ex-{number}\n:::"
+        for number, how_long in enumerate(("15분", "열린 문제, 60분"))
+    ]
+    cells = [nb.new_markdown_cell(cell) for cell in cells]
+    nbformat.write(nb.new_notebook(cells=cells), tmp_path / "a.ipynb")
+    assert reading_minutes(tmp_path / "a.ipynb") == 1
+    found = [(one.minutes, one.open) for one in exercises(tmp_path / "a.ipynb")]
+    assert found == [(15, False), (60, True)]
+
+
 @pytest.mark.parametrize(
     "path",
     [*chapters(), page("watch_it_learn"), page("_template")],

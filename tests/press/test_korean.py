@@ -3,15 +3,19 @@
 import json
 import re
 import shutil
+from types import SimpleNamespace
 
 import nbformat
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 from hypothesis import given
 from hypothesis import strategies as st
 
 from press.contents import ROOT
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
+from press.extensions.languages import EnglishAddresses
 from press.run.numbers import unfit
 
 PAGES = korean.pages()
@@ -204,6 +208,22 @@ def test_korean_sentences_are_polite_and_end_as_sentences_do():
 
 
 # --- the edition
+
+
+def test_exercises_are_no_headings(tmp_path):
+    """Sphinx keeps the text of an exercise in a section without a title."""
+    names, korean_names = ["A chapter", "Exercises"], ["한 장", "연습 문제"]
+    (tmp_path / korean.FACTS).write_text(json.dumps({"headings": {"page": names}}))
+    document = new_document("page")
+    document.settings.env = SimpleNamespace(
+        docname="page", app=SimpleNamespace(srcdir=tmp_path), metadata={"page": {}}
+    )
+    for name in korean_names:
+        document += nodes.section("", nodes.title(text=name), ids=[f"id-{len(document)}"])
+        document[-1] += nodes.container("", nodes.section("", nodes.paragraph(text="얼마입니까?")))
+    EnglishAddresses(document).apply()
+    assert list(document.myst_slugs) == ["a-chapter", "exercises"]
+    assert [section["ids"][0] for section in document] == ["a-chapter", "exercises"]
 
 
 @pytest.fixture
