@@ -1,6 +1,8 @@
 /** Reads jobs from standard input and answers with what the page's training computes: JSON. */
 import { readFileSync } from "node:fs";
+import { BREAKS } from "../../book/_live/learn_view.mjs";
 import { LEARN, speaker } from "../../book/_live/learn_words.mjs";
+import { LEARN as KOREAN } from "../../book/_live/words_ko.mjs";
 import { SIZES, Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
 import { compute, parse, plan } from "../../book/_live/score.mjs";
 import { Tape } from "../../book/_live/tape.mjs";
@@ -61,6 +63,8 @@ const tasks = {
     const own = Object.fromEntries(Object.entries(parameters).map(([name, rows]) => [name, made(rows)]));
     return list(compute(tape, planned, own, { q: made(q), k: made(k), S, i, words, kept: new Map() }).data);
   },
+  breaks: () => BREAKS,
+  words: () => ({ en: LEARN, ko: KOREAN }),
   pairs: ({ text }) => readPairs(text),
   corpus: ({ spec }) => corpus(spec),
   /** Trains, and looks every ten updates, until it locks on or may no longer. */
