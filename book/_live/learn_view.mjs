@@ -168,7 +168,7 @@ class View {
     this.length = make("input", { type: "range", min: 4, max: 16, id: id("length"), oninput: () => this.later({ length: Number(this.length.value) }) });
     this.lengthText = make("output", { for: this.length.id });
     this.lengthField = make("p", { class: "learn-field" }, make("label", { for: this.length.id }, say("length"), this.lengthText), this.length);
-    this.line = make("input", { type: "text", id: id("score"), class: "learn-line", spellcheck: "false", autocomplete: "off", autocapitalize: "off", maxlength: 120, "aria-describedby": id("wrong"), oninput: () => this.later({ score: this.line.value }) });
+    this.line = make("input", { type: "text", id: id("line"), class: "learn-line", spellcheck: "false", autocomplete: "off", autocapitalize: "off", maxlength: 120, "aria-describedby": id("wrong"), oninput: () => this.later({ score: this.line.value }) });
     this.wrong = make("p", { class: "learn-wrong", id: id("wrong"), role: "alert" });
     this.scoreField = make("p", { class: "learn-field learn-score" }, make("label", { for: this.line.id }, say("line")), this.line);
 

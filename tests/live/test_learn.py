@@ -685,7 +685,9 @@ def test_broken_sharpness_most_rows_are_pale_and_many_letters_wrong(broken):
     trained = broken("sharp")
     assert max(last(trained, "mass")) < 0.5 < min(last(trained, "top"))
     assert max(last(trained, "right")) < 0.9
-    assert min(last(broken("sharp", sharp=True), "right")) > 0.9
+    whole = broken("sharp", sharp=True)
+    assert min(last(whole, "mass")) > 0.6
+    assert np.less(last(trained, "right"), last(whole, "right")).all()
 
 
 @pytest.mark.slow
