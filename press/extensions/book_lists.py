@@ -136,7 +136,7 @@ def time_to_learn(title: Callable[[Path], str], root: Path) -> list[str]:
     def pages(paths: Iterable[Path]) -> list[str]:
         return [row(f"[{title(path)}]({path.name})", *minutes(path)) for path in paths]
 
-    head = "| page | reading, min | exercises | exercises, min |"
+    head = "| page | to read | exercises | to solve |"
     read, number, work = map(sum, zip(*map(minutes, reading.core(root)), strict=True))
     hours = f"**{read / 60:.1f} hours** | {number} | **{work / 60:.0f} hours**"
     total = f"| **the pages above** | {hours} |"
