@@ -150,10 +150,6 @@ OPTIONS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
-LOADED = """async () => {
-    await document.fonts.ready;
-    return true;
-}"""
 
 
 def missing(what: str):
@@ -195,8 +191,7 @@ def browser():
 
 
 def go(page, address: str) -> None:
-    """Open an address; return when all has loaded, also fonts, and a moment later."""
+    """Open an address; return when all has loaded, also fonts."""
     page.context.set_default_timeout(60_000)
     page.goto(address)
-    page.wait_for_function(LOADED, polling=100)
-    page.wait_for_timeout(500)  # for what scripts do, or ask for, afterwards
+    page.evaluate("document.fonts.ready.then(() => true)")
