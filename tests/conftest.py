@@ -194,4 +194,4 @@ def go(page, address: str) -> None:
     """Open an address; return when all has loaded, also fonts."""
     page.context.set_default_timeout(60_000)
     page.goto(address)
-    page.evaluate("document.fonts.ready.then(() => true)")
+    page.wait_for_function("document.fonts.status === 'loaded'")

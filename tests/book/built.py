@@ -74,17 +74,24 @@ def luminance(*layers: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-# Of each kind of text on a page: its colour, those it lies on, and its first words.
+# Of each kind of text that is seen on a page: its colour, those it lies on, and its first words.
 TEXTS = """() => {
-    const found = {};
-    const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    const found = {}, known = new Map([[null, []]]);
+    const grounds = (part) => {
+        if (!known.has(part)) {
+            const own = getComputedStyle(part).backgroundColor;
+            const below = grounds(part.parentElement);
+            known.set(part, own === "rgba(0, 0, 0, 0)" ? below : [own, ...below]);
+        }
+        return known.get(part);
+    };
+    const other = "svg, script, style, noscript, [class*=kbd], a.headerlink";
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node; (node = walker.nextNode()); ) {
         const parent = node.parentElement;
-        const other = "svg, script, style, [class*=kbd], a.headerlink";
         if (!node.data.trim() || parent.closest(other)) continue;
-        const layers = [getComputedStyle(parent).color];
-        for (let above = parent; above; above = above.parentElement)
-            layers.push(getComputedStyle(above).backgroundColor);
+        if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        const layers = [getComputedStyle(parent).color, ...grounds(parent)];
         found[layers] ??= [layers, node.data.trim().slice(0, 40)];
     }
     return Object.values(found);

@@ -555,7 +555,7 @@ def test_a_faulty_lexicon_is_named_with_its_line(tmp_path, monkeypatch):
         lexicon("odd")
 
 
-@pytest.mark.parametrize("seed", ["0", "1", "random"])
+@pytest.mark.parametrize("seed", ["1", "random"])
 def test_hash_seeds_change_nothing(seed):
     code = (
         "import hashlib\n"

@@ -294,6 +294,7 @@ def test_processes_that_torchrun_started_share(folder, capfd):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", ["", "--multi_gpu "], ids=["as it is", "told to start several"])
 def test_without_gpus_accelerate_launch_starts_one_process_unless_told(folder, how):
     """The page says so. The one learns from all pairs; several share them."""
