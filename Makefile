@@ -12,6 +12,8 @@ CHECKS = $(if $(wildcard tests),lint unit processors nbval strict browser,strict
 EVERYTHING = $(CHECKS) evidence $(if $(wildcard tests),nightly colab versions)
 # Each process has tests in a row, so that what several of them need is made once; one that is done takes over.
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# The files that have a test with a marker, so that the others need not be read.
+MARKED = $(shell grep -rl --include="test_*.py" "mark\.$(1)" tests)
 # Executed by every check. The evidence pages are by `make test-all`: as stored, while their stamps hold.
 CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/primer.ipynb)
 NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 \
@@ -133,8 +135,8 @@ evidence: $(STAMP)
 # What depends on kernels, with the limits of lesser processors. (On ARM the variables change nothing.)
 processors: whole $(STAMP)
 	@echo "==> other processors"
-	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -m kernels tests/attnmt
-	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(PYTEST) -m kernels tests/attnmt
+	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -m kernels $(call MARKED,kernels)
+	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(PYTEST) -m kernels $(call MARKED,kernels)
 
 strict: $(STAMP)
 	@echo "==> strict build"
@@ -143,7 +145,7 @@ strict: $(STAMP)
 
 browser: whole $(STAMP)
 	@echo "==> browser"
-	$(PYTEST) -m "browser and not nightly" tests
+	$(PYTEST) -m "browser and not nightly" $(call MARKED,browser)
 
 # What is of a kind that the stages above have looked at one of: the other pages, whole editions.
 nightly: whole $(STAMP)
