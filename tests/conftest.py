@@ -150,6 +150,7 @@ OPTIONS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
+SECONDS = 60  # that a page may need on a busy machine
 
 
 def missing(what: str):
@@ -190,8 +191,17 @@ def browser():
         browser.close()
 
 
+def wait_until(page, expression: str) -> None:
+    """Ask the page again and again. (`wait_for_function` needs eval, which its policy forbids.)"""
+    for _ in range(20 * SECONDS):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"never became true: {expression}")
+
+
 def go(page, address: str) -> None:
     """Open an address; return when all has loaded, also fonts."""
-    page.context.set_default_timeout(60_000)
+    page.context.set_default_timeout(1_000 * SECONDS)
     page.goto(address)
-    page.wait_for_function("document.fonts.status === 'loaded'")
+    wait_until(page, "document.fonts.ready.then(() => true)")

@@ -60,6 +60,7 @@ TRANSLATED = (
     "book/05_local_attention",
     "book/06_input_feeding",
     "book/07_decoding",
+    "book/08_whole_family",
     "book/09_lookup",
     "book/notation",
     "book/glossary",

@@ -24,7 +24,7 @@ from built import (
     travels,
     visit,
 )
-from conftest import SITE
+from conftest import SITE, wait_until
 
 from press.colab.cell import repository
 from press.contents import ROOT
@@ -103,7 +103,7 @@ def test_equations_fit_on_the_page_of_a_desk(page):
 
 def test_pictures_are_there_in_their_proportions_and_have_alternative_text(page):
     page.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
-    page.wait_for_function("[...document.images].every(image => image.complete)")
+    wait_until(page, "[...document.images].every(image => image.complete)")
     for source, width, height, natural_width, natural_height, words in page.evaluate(
         "[...document.images].map(i => [i.currentSrc, i.clientWidth, i.clientHeight,"
         " i.naturalWidth, i.naturalHeight, i.alt])"

@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 import numpy as np
 import pytest
 from built import DESK, TEXTS, contrast, html_of
-from conftest import go
+from conftest import go, wait_until
 
 from attnmt import grammar_corpus, greedy
 from attnmt.book.live import weights
@@ -319,7 +319,7 @@ def test_by_keyboard_alone(visit):
     page.keyboard.press("Enter")
     box = page.locator(".live[data-mode=pair]").first
     done(box)
-    page.wait_for_function("document.activeElement.classList.contains('live-field')")
+    wait_until(page, "document.activeElement.classList.contains('live-field')")
     page.keyboard.press("Control+a")
     page.keyboard.type("Der Hu")
     options = box.get_by_role("option")

@@ -16,7 +16,7 @@ import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 from built import PAGES, PHONE, WRITTEN, html_of, luminance, travels, visit
-from conftest import SITE
+from conftest import SITE, wait_until
 from PIL import Image
 
 from attnmt.attention import Predictive, weigh
@@ -237,9 +237,11 @@ def test_the_theme_button_changes_the_theme(fresh):
 # --- finding one's way
 
 
-def test_the_site_opens_with_the_first_page(fresh):
-    page = fresh("index.html")
+def test_the_site_opens_with_the_first_page(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}index.html")
     page.wait_for_url("**/book/index.html")
+    page.close()
 
 
 def test_search_finds_chapters(fresh, address):
@@ -277,9 +279,9 @@ def test_on_a_phone_the_contents_open_and_close(fresh):
     seen = "document.querySelector('.bd-sidebar-primary').getBoundingClientRect().right > 0"
     assert not page.evaluate(seen)
     page.locator(".primary-toggle").first.tap()
-    page.wait_for_function(seen.replace("right > 0", "left == 0"))  # all the way in
+    wait_until(page, seen.replace("right > 0", "left == 0"))  # all the way in
     page.keyboard.press("Escape")
-    page.wait_for_function(f"!({seen})")
+    wait_until(page, f"!({seen})")
 
 
 @pytest.mark.parametrize("name", ["02_fixed_length", "08_whole_family"])
