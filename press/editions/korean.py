@@ -57,6 +57,7 @@ TRANSLATED = (
     "book/01_parallel_text",
     "book/02_fixed_length",
     "book/03_learning_to_align",
+    "book/04_global_attention",
     "book/05_local_attention",
     "book/06_input_feeding",
     "book/07_decoding",
