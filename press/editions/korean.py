@@ -66,6 +66,7 @@ TRANSLATED = (
     "book/notation",
     "book/glossary",
     "book/troubleshooting",
+    "book/for_lecturers",
 )
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
 SAID = "_said"  # the catalogue of what cells say in words, kept by hand
