@@ -224,3 +224,31 @@ def test_the_speaker_view_shows_notes(browser, address):
     wait_until(speaker, "document.querySelector('.speaker-controls-notes').innerText.length > 50")
     assert re.search(r"[\d.]+ min", speaker.inner_text(".speaker-controls-notes"))
     context.close()
+
+
+def test_a_training_runs_on_its_slide_and_leaves_the_keys_alone(browser, address):
+    page = browser.new_page(viewport=SCREEN)
+    go(page, f"{address}slides/03_learning_to_align.html")
+    page.wait_for_selector("body.ready")
+    which = page.evaluate(
+        "[...document.querySelectorAll('.slides > section')].findIndex("
+        "slide => slide.querySelector('.learn'))"
+    )
+    page.evaluate("which => Reveal.slide(which)", which)
+    page.locator(".learn[data-updates='0']").wait_for()
+    page.get_by_role("button", name="Train", exact=True).press("Space")
+    page.wait_for_function("+document.querySelector('.learn').dataset.updates >= 20")
+    assert page.evaluate("Reveal.getIndices().h") == which  # the button's key
+    page.get_by_label("Go back through the training").click(position={"x": 100, "y": 10})
+    page.keyboard.press("ArrowRight")  # after a pointer, the slides'
+    assert page.evaluate("Reveal.getIndices().h") == which + 1
+    page.close()
+
+
+def test_a_printed_training_is_its_still(browser, address):
+    page = browser.new_page(viewport=SCREEN)
+    go(page, f"{address}slides/03_learning_to_align.html?print-pdf")
+    page.wait_for_selector(".pdf-page")
+    assert page.locator(".pdf-page .learn-still svg:visible").count() == 2
+    assert page.locator(".learn-on").count() == 0
+    page.close()
