@@ -6,6 +6,7 @@ paragraph, and a picture. A page may have a description of its own: `html_meta` 
 
 import re
 import textwrap
+import unicodedata
 from html import escape, unescape
 from pathlib import Path
 
@@ -29,12 +30,13 @@ QUIET = "#b9cbe3"
 FONTS = (  # the first that is installed and has the letters
     "DejaVu Sans",
     "Noto Sans CJK KR",
+    "Noto Sans CJK JP",  # what matplotlib calls the file of all of them
     "Noto Sans KR",
     "NanumGothic",
     "Apple SD Gothic Neo",
     "Malgun Gothic",
 )
-LETTERS = 16  # in a line of the title
+LETTERS = 16  # in a line of the title; half as many, where letters are wide
 SHORTEST = 40  # letters; a shorter paragraph describes nothing
 LONGEST = 200
 ASIDE = (nodes.Admonition, nodes.table, nodes.figure, nodes.list_item, nodes.block_quote)
@@ -129,6 +131,12 @@ def titles(page: str, title: str, book: str, facts: dict) -> tuple[str, str]:
     return facts.get("headings", {}).get(page, [title])[0], facts.get("title", book)
 
 
+def lines_of(title: str) -> list[str]:
+    """A title in lines that fit beside the picture."""
+    wide = any(unicodedata.east_asian_width(letter) == "W" for letter in title)
+    return textwrap.wrap(title, LETTERS // 2 if wide else LETTERS, break_long_words=False) or [""]
+
+
 def draw(title: str, number: str, book: str, path: Path) -> Path:
     """Draw the picture of a page: its title, and the alignment of the book's first page.
 
@@ -141,7 +149,7 @@ def draw(title: str, number: str, book: str, path: Path) -> Path:
     figure = Figure(figsize=INCHES, dpi=DPI, facecolor=BACK)
     FigureCanvasAgg(figure)
     font = font_for(title + book) or FONTS[0]
-    lines = textwrap.wrap(title, LETTERS) or [""]
+    lines = lines_of(title)
     size = min(46, 180 / len(lines))
     figure.text(0.06, 0.86, f"Chapter {number}" if number else "", color=QUIET, fontsize=24)
     figure.text(

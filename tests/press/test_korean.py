@@ -250,6 +250,12 @@ def test_a_picture_has_the_english_title_where_no_font_has_the_letters(tmp_path,
     assert sharing.draw(*(shown[0], "1", shown[1]), tmp_path / "a.png").stat().st_size > 9_999
 
 
+def test_wide_letters_get_shorter_lines():
+    assert sharing.lines_of("모든 시스템을 나란히") == ["모든 시스템을", "나란히"]
+    assert sharing.lines_of("RNNsearch와 나란히") == ["RNNsearch와", "나란히"]
+    assert sharing.lines_of("The whole family side") == ["The whole family", "side"]
+
+
 def test_exercises_are_no_headings(tmp_path):
     """Sphinx keeps the text of an exercise in a section without a title."""
     names, korean_names = ["A chapter", "Exercises"], ["한 장", "연습 문제"]
