@@ -22,7 +22,7 @@ export MKL_NUM_THREADS = 1
 export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
-.PHONY: help book html slides notebooks record verdicts study publish student grade pdf korean test test-all whole install lint unit \
+.PHONY: help book html slides notebooks record verdicts study publish student grade pdf epub korean release outdated test test-all whole install lint unit \
 	processors nbval evidence strict browser colab versions format clean
 .NOTPARALLEL:
 
@@ -39,6 +39,9 @@ help:
 	@echo "make student    write the student edition, without solutions, into _build/student"
 	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"
 	@echo "make pdf        print the whole book to _build/pdf, with Chromium or Chrome"
+	@echo "make epub       write the core chapters to _build/epub"
+	@echo "make release    make everything that a release offers, in dist"
+	@echo "make outdated   say which packages have a newer release than the pins"
 	@echo "make korean     update the Korean catalogue, and build the Korean edition in _build/korean"
 	@echo "make test       install, and check: make $(CHECKS)"
 	@echo "make test-all   the same, and: make evidence colab versions"
@@ -93,6 +96,20 @@ pdf: html
 	@echo "==> print the book"
 	$(BIN)/python -m press.editions.pdf
 
+epub: html
+	@echo "==> EPUB"
+	$(BIN)/python -m press.editions.epub
+
+# The package from its sdist, and so without what only the book reads.
+release: pdf epub student
+	@echo "==> release"
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m press.editions.release
+
+outdated: $(STAMP)
+	@$(BIN)/python -m pip list --outdated --disable-pip-version-check
+
 korean: whole $(STAMP)
 	@echo "==> Korean edition"
 	$(BIN)/python -m press.editions.korean update
@@ -114,6 +131,7 @@ lint: whole $(STAMP)
 	@echo "==> style"
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy --cache-dir _build/mypy
 	$(BIN)/lint-imports --no-logo --cache-dir _build/imports
 
 unit: whole $(STAMP)

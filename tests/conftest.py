@@ -150,10 +150,7 @@ OPTIONS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
-LOADED = """async () => {
-    await document.fonts.ready;
-    return true;
-}"""
+SECONDS = 60  # that a page may need on a busy machine
 
 
 def missing(what: str):
@@ -194,9 +191,18 @@ def browser():
         browser.close()
 
 
+def wait_until(page, expression: str) -> None:
+    """Ask the page again and again. (`wait_for_function` needs eval, which its policy forbids.)"""
+    for _ in range(20 * SECONDS):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"never became true: {expression}")
+
+
 def go(page, address: str) -> None:
     """Open an address; return when all has loaded, also fonts, and a moment later."""
-    page.context.set_default_timeout(60_000)
+    page.context.set_default_timeout(1_000 * SECONDS)
     page.goto(address)
-    page.wait_for_function(LOADED, polling=100)
+    wait_until(page, "document.fonts.ready.then(() => true)")
     page.wait_for_timeout(500)  # for what scripts do, or ask for, afterwards

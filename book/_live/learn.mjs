@@ -10,7 +10,7 @@
 // last states stand in the context's place at every step (Cho et al. 2014).
 
 import { Tape, matrix } from "./tape.mjs";
-import { PLACES, compute, plan } from "./score.mjs";
+import { PLACES, Refusal, compute, plan } from "./score.mjs";
 
 export const SIZES = { n: 32, embedding: 24, batch: 16, D: 2 };
 // Adam's rate, and the norm that gradients are cut to; by what the score is multiplied; how far from
@@ -112,20 +112,20 @@ function letters(random, length, backwards) {
 const PAUSE = /\t|\s=\s|\s\|\s/;
 const words = (text) => text.match(/[\p{L}\p{M}\p{N}'’-]+|[^\s\p{L}\p{M}\p{N}]/gu) ?? [];
 
-// The reader's own pairs, a line each. Throws an error that names the line.
+// The reader's own pairs, a line each. Throws a Refusal that names the line.
 export function readPairs(text) {
   const lines = text.split("\n").map((line, at) => [line.trim(), at + 1]).filter(([line]) => line);
-  if (lines.length > MOST_LINES) throw new Error(`these are ${lines.length} lines, and at most ${MOST_LINES} can be trained on here`);
+  if (lines.length > MOST_LINES) throw new Refusal("pairs_many", { lines: lines.length, most: MOST_LINES });
   const pairs = lines.map(([line, number]) => {
     const sides = line.split(PAUSE);
-    if (sides.length !== 2) throw new Error(`line ${number}: write source = target, with one equals sign between spaces (or one tab)`);
+    if (sides.length !== 2) throw new Refusal("pairs_sides", { line: number });
     const [source, target] = sides.map(words);
-    if (!source.length || !target.length) throw new Error(`line ${number}: one side has no words`);
+    if (!source.length || !target.length) throw new Refusal("pairs_wordless", { line: number });
     const most = Math.max(source.length, target.length);
-    if (most > MOST_WORDS) throw new Error(`line ${number}: ${most} words and signs, and at most ${MOST_WORDS} are read`);
+    if (most > MOST_WORDS) throw new Refusal("pairs_long", { line: number, words: most, most: MOST_WORDS });
     return { source, target, links: null };
   });
-  if (pairs.length < 8) throw new Error(`paste at least 8 lines, source = target; these are ${pairs.length}`);
+  if (pairs.length < 8) throw new Refusal("pairs_few", { lines: pairs.length });
   return pairs;
 }
 
@@ -366,7 +366,7 @@ export class Training {
     this.tape = new Tape();
     this.random = chance(2000 + this.spec.seed);
     this.updates = 0;
-    this.trouble = ""; // why it stopped
+    this.trouble = null; // why it stopped
     const apart = (one) => Math.abs(one.source.length - Math.min(SHOWN, this.spec.length));
     this.shown = heldOut.reduce((best, one) => (apart(one) < apart(best) ? one : best));
   }
@@ -386,8 +386,7 @@ export class Training {
     this.tape.backward(loss);
     const norm = this.adam.step();
     if (!Number.isFinite(loss.data[0]) || !Number.isFinite(norm)) {
-      const what = Number.isFinite(loss.data[0]) ? "a gradient" : "the loss";
-      this.trouble = `In update ${this.updates + 1}, ${what} was no longer a number. A score that divides by zero, takes the root of a negative number or grows without limit does this. Change the score, then train again.`;
+      this.trouble = { key: Number.isFinite(loss.data[0]) ? "gradient_lost" : "loss_lost", given: { update: this.updates + 1 } };
       return false;
     }
     this.updates++;

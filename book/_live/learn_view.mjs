@@ -1,11 +1,12 @@
 // "Watch it learn": the reader's side of learn.mjs.
 //
-//   render(box, options)   fills a box; options: any of learn.mjs's spec, and `share: false`
+//   render(box, { spec, share })   fills a box; `spec`: any of learn.mjs's; with `share`, what the
+//                                  reader chooses stands in the page's address, after #learn
 //
-// On a page of the book, every box `.learn` comes to life when it is scrolled into sight. What was
-// chosen in the page's first box stands in its address, after #learn.
+// Its words are those of the language that the page says the box is in.
 
 import { DEFAULTS, LOCKED, MOST_UPDATES, SCORES, readPairs, SIZES } from "./learn.mjs";
+import { LEARN, speaker } from "./learn_words.mjs";
 import { plan } from "./score.mjs";
 
 const MOST_LOOKS = 400; // then every other is forgotten
@@ -13,20 +14,19 @@ const MOST_SHARED = 4000; // characters of pairs that an address may hold
 const WAIT = 400; // milliseconds after the last letter
 const SAID = 3000; // milliseconds between two summaries for a screen reader, while it trains
 
-const TASKS = { german: "German, verb last", copy: "Copy letters", reverse: "Reverse letters", own: "Your own pairs" };
-const WINDOWS = { global: "the whole sentence", "local-m": "local-m: round the same place", "local-p": "local-p: round a place it predicts" };
-const ASKS = { after: "the new state (Luong)", before: "the old state (Bahdanau)" };
-const NAMES = { additive: "additive (Bahdanau)", dot: "dot (Luong)", scaled: "scaled dot", general: "general (Luong)", location: "location (Luong)" };
+const TASKS = ["german", "copy", "reverse", "own"];
+const WINDOWS = ["global", "local-m", "local-p"];
+const ASKS = ["after", "before"];
 
-// [name of the switch, its value when broken, label, what to look for, where it makes sense]
-const BREAKS = [
-  ["mask", false, "Show it the end of the sentence", "The mark </s> comes just after the verb. Does the English verb look at the German verb, or at the mark? Try some seeds.", () => true],
-  ["directions", 1, "Read from left to right only", "The vector of a word now holds only what comes before it. Is the weight still on the right word, or on a later one that has read it as well?", () => true],
-  ["sharp", false, "Leave the score as it is, not times 4", "The words come out right. How dark do the squares become, above all with the scaled dot?", () => true],
-  ["zero", true, "Start v at zero", "Every word begins with exactly the same weight. Does it find its way out?", (spec) => spec.attention && /\bv\b/.test(spec.score)],
-  ["same", true, "Always the same article", "Every article is now das, and can be guessed. Where does the network look to write the? Try some seeds.", (spec) => spec.task === "german"],
-];
-
+// Each is where its sentence (`look_...`) holds; learn.mjs has what the switches do.
+const ADDITIVE = { score: SCORES.additive, asks: "before" };
+export const BREAKS = {
+  mask: { mask: false, ...ADDITIVE, seed: 2 },
+  directions: { directions: 1, task: "reverse", ...ADDITIVE },
+  sharp: { sharp: false, task: "copy", score: SCORES.scaled },
+  zero: { zero: true, ...ADDITIVE },
+  same: { same: true, length: 10, ...ADDITIVE },
+};
 const EXAMPLE = ["the = la", "a = une", "my = ma"]
   .flatMap((article) => ["car = voiture", "house = maison", "flower = fleur", "door = porte", "table = table"]
     .flatMap((noun) => ["red = rouge", "green = verte", "blue = bleue", "black = noire", "white = blanche"]
@@ -64,7 +64,7 @@ export function fromAddress(text, before = DEFAULTS) {
     else if (name === "length") spec[name] = whole >= 4 && whole <= 16 ? whole : usual;
     else if (name === "directions") spec[name] = whole === 1 ? 1 : 2;
     else if (name === "seed") spec[name] = whole >= 0 ? whole : usual;
-    else if (!choices[name] || Object.hasOwn(choices[name], value)) spec[name] = value;
+    else if (!choices[name] || choices[name].includes(value)) spec[name] = value;
   }
   return spec;
 }
@@ -121,8 +121,8 @@ class Curve {
 // ------------------------------------------------------------------------------ the component
 
 class View {
-  constructor(box, options) {
-    this.box = box;
+  constructor(box, options, say) {
+    Object.assign(this, { box, say });
     this.name = `learn-${++boxes}`;
     this.share = options.share;
     this.spec = fromAddress(this.share ? location.hash : "", { ...DEFAULTS, ...options.spec });
@@ -134,7 +134,7 @@ class View {
     this.fill();
     this.worker = new Worker(new URL("learn_worker.mjs", import.meta.url), { type: "module" });
     this.worker.onmessage = ({ data }) => this.hear(data);
-    this.worker.onerror = () => this.complain("This browser cannot run the training. A newer one can.");
+    this.worker.onerror = () => this.complain(say("old_browser"));
     this.begin();
     if (this.share)
       addEventListener("hashchange", () => {
@@ -148,75 +148,80 @@ class View {
   // --- what stands where
 
   build() {
-    const select = (name, label, choices, chosen = (value) => this.change({ [name]: value })) => {
-      const field = make("select", { id: `${this.name}-${name}`, onchange: () => chosen(field.value) }, Object.entries(choices).map(([value, text]) => make("option", { value }, text)));
+    const { say } = this;
+    const select = (name, choices, chosen = (value) => this.change({ [name]: value })) => {
+      const field = make("select", { id: `${this.name}-${name}`, onchange: () => chosen(field.value) }, choices.map((value) => make("option", { value }, say(`${name}_${value}`))));
       this[name] = field;
-      return make("p", { class: "learn-field" }, make("label", { for: field.id }, label), field);
+      return make("p", { class: "learn-field" }, make("label", { for: field.id }, say(name)), field);
     };
-    const toggle = (name, label, on = true, off = false) => {
-      const field = make("input", { type: "checkbox", id: `${this.name}-${name}`, onchange: () => this.change({ [name]: field.checked ? on : off }) });
+    const toggle = (name, label, on, off) => {
+      const field = make("input", { type: "checkbox", id: `${this.name}-${name}`, onchange: () => this.change(field.checked ? on : off) });
       this[name] = field;
       return make("p", { class: "learn-check" }, field, make("label", { for: field.id }, label));
     };
+    const plain = (name) => toggle(name, say(name), { [name]: true }, { [name]: false });
     const button = (text, action, kind = "") => make("button", { type: "button", class: `live-button ${kind}`, onclick: action }, text);
     const id = (what) => `${this.name}-${what}`;
 
     this.pairs = make("textarea", { id: id("pairs"), rows: 6, spellcheck: "false", oninput: () => this.later({ pairs: this.pairs.value }) });
-    this.own = make("div", { class: "learn-own", hidden: true }, make("label", { for: this.pairs.id }, "Your pairs, one a line: source = target (8 to 400 lines, up to 20 words a side)"), this.pairs);
+    this.own = make("div", { class: "learn-own", hidden: true }, make("label", { for: this.pairs.id }, say("own")), this.pairs);
     this.length = make("input", { type: "range", min: 4, max: 16, id: id("length"), oninput: () => this.later({ length: Number(this.length.value) }) });
     this.lengthText = make("output", { for: this.length.id });
-    this.lengthField = make("p", { class: "learn-field" }, make("label", { for: this.length.id }, "Longest sentence: ", this.lengthText), this.length);
-    this.line = make("input", { type: "text", id: id("score"), class: "learn-line", spellcheck: "false", autocomplete: "off", autocapitalize: "off", maxlength: 120, "aria-describedby": id("wrong"), oninput: () => this.later({ score: this.line.value }) });
+    this.lengthField = make("p", { class: "learn-field" }, make("label", { for: this.length.id }, say("length"), this.lengthText), this.length);
+    this.line = make("input", { type: "text", id: id("line"), class: "learn-line", spellcheck: "false", autocomplete: "off", autocapitalize: "off", maxlength: 120, "aria-describedby": id("wrong"), oninput: () => this.later({ score: this.line.value }) });
     this.wrong = make("p", { class: "learn-wrong", id: id("wrong"), role: "alert" });
-    this.scoreField = make("p", { class: "learn-field learn-score" }, make("label", { for: this.line.id }, "Score of query q and word k: edit this line"), this.line);
+    this.scoreField = make("p", { class: "learn-field learn-score" }, make("label", { for: this.line.id }, say("line")), this.line);
 
-    this.play = button("Train", () => this.press(), "learn-train");
-    this.stepper = button("Step", () => this.ask({ step: true }));
-    this.again = button("Again with another seed", () => this.change({ seed: this.spec.seed + 1 }));
+    this.play = button(say("train"), () => this.press(), "learn-train");
+    this.stepper = button(say("step"), () => this.ask({ step: true }));
+    this.again = button(say("again"), () => this.change({ seed: this.spec.seed + 1 }));
     this.counted = make("span", { class: "live-count" });
 
-    const presets = select("preset", "Score", { ...NAMES, edited: "your own line" }, (name) => {
+    const presets = select("score", [...Object.keys(SCORES), "edited"], (name) => {
       if (name in SCORES) this.change({ score: SCORES[name], asks: name === "additive" ? "before" : "after" });
     });
     const more = make(
       "details",
       { class: "learn-more" },
-      make("summary", {}, "More choices"),
-      make("div", { class: "learn-choices" }, select("asks", "The query is", ASKS), select("window", "It may look at", WINDOWS), toggle("attention", "Attention"), toggle("feeding", "Input feeding")),
+      make("summary", {}, say("more")),
+      make("div", { class: "learn-choices" }, select("asks", ASKS), select("window", WINDOWS), plain("attention"), plain("feeding")),
     );
+    const { pairs, ...usual } = DEFAULTS; // the reader's pairs stay
     this.breaks = make(
       "details",
       { class: "learn-more" },
-      make("summary", {}, "Break it"),
-      BREAKS.map(([name, broken, label, look]) => make("div", { class: "learn-break" }, toggle(name, label, broken, DEFAULTS[name]), make("p", { class: "learn-look" }, look))),
+      make("summary", {}, say("break")),
+      Object.entries(BREAKS).map(([name, spec]) =>
+        make("div", { class: "learn-break" }, toggle(name, say(`break_${name}`), { ...usual, ...spec }, { [name]: DEFAULTS[name] }), make("p", { class: "learn-look" }, say(`look_${name}`))),
+      ),
     );
 
     this.head = make("tr");
     this.body = make("tbody");
     this.caption = make("caption", { class: "live-hidden" });
     this.table = make("table", { class: "live-grid" }, this.caption, make("thead", {}, this.head), this.body);
-    this.scroll = make("div", { class: "live-scroll", tabindex: 0, role: "region", "aria-label": "Weights of one held-out sentence, as a table" }, this.table);
+    this.scroll = make("div", { class: "live-scroll", tabindex: 0, role: "region", "aria-label": say("table") }, this.table);
     this.legend = make("p", { class: "learn-legend" });
     this.curves = [
-      new Curve("Loss", (look) => look.loss, { write: (value) => value.toFixed(2), most: (looks) => Math.max(...looks.map((look) => look.loss), 1) }),
-      new Curve("Words right", (look) => look.right),
-      new Curve("Weight on the right word", (look) => look.mass),
-      new Curve("Most weight on the right word", (look) => look.top),
-      new Curve("Entropy of the weights, bits", (look) => look.entropy, { write: (value) => value.toFixed(2), most: () => Math.log2(this.about.source.length) }),
+      new Curve(say("loss"), (look) => look.loss, { write: (value) => value.toFixed(2), most: (looks) => Math.max(...looks.map((look) => look.loss), 1) }),
+      new Curve(say("right"), (look) => look.right),
+      new Curve(say("mass"), (look) => look.mass),
+      new Curve(say("top"), (look) => look.top),
+      new Curve(say("entropy"), (look) => look.entropy, { write: (value) => value.toFixed(2), most: () => Math.log2(this.about.source.length) }),
     ];
     this.back = make("input", { type: "range", min: 0, value: 0, id: id("back"), oninput: () => this.go(Number(this.back.value)) });
     this.backText = make("output", { for: this.back.id });
-    this.say = make("p", { class: "live-say", "aria-live": "off" });
+    this.told = make("p", { class: "live-say", "aria-live": "off" });
     this.heard = make("p", { class: "live-hidden", "aria-live": "polite" });
     this.box.replaceChildren(
-      make("div", { class: "learn-choices" }, select("task", "Task", TASKS), this.lengthField, presets),
+      make("div", { class: "learn-choices" }, select("task", TASKS), this.lengthField, presets),
       this.own,
       this.scoreField,
       this.wrong,
       make("div", { class: "live-buttons" }, this.play, this.stepper, this.again, this.counted),
       make("div", { class: "learn-bench" }, make("div", { class: "learn-picture" }, this.scroll, this.legend), make("div", { class: "learn-curves" }, this.curves.map((one) => one.element))),
-      make("p", { class: "learn-field learn-back" }, make("label", { for: this.back.id }, "Go back through the training: ", this.backText), this.back),
-      this.say,
+      make("p", { class: "learn-field learn-back" }, make("label", { for: this.back.id }, say("back"), this.backText), this.back),
+      this.told,
       this.heard,
       more,
       this.breaks,
@@ -230,18 +235,15 @@ class View {
     if (spec.task === "own" && !spec.pairs) spec.pairs = EXAMPLE;
     for (const name of ["task", "asks", "window"]) this[name].value = spec[name];
     for (const name of ["attention", "feeding"]) this[name].checked = spec[name];
-    for (const [name, broken, , , fits] of BREAKS) {
-      this[name].checked = spec[name] === broken;
-      this[name].disabled = !fits(spec);
-    }
-    this.preset.value = Object.keys(SCORES).find((name) => SCORES[name] === spec.score) ?? "edited";
-    for (const field of [this.asks, this.window, this.preset, this.line]) field.disabled = !spec.attention;
+    for (const [name, broken] of Object.entries(BREAKS)) this[name].checked = spec[name] === broken[name];
+    this.score.value = Object.keys(SCORES).find((name) => SCORES[name] === spec.score) ?? "edited";
+    for (const field of [this.asks, this.window, this.score, this.line]) field.disabled = !spec.attention;
     if (this.line !== document.activeElement) this.line.value = spec.score;
     if (this.pairs !== document.activeElement) this.pairs.value = spec.pairs;
     this.own.hidden = spec.task !== "own";
     this.lengthField.hidden = spec.task === "own";
     this.length.value = spec.length;
-    this.lengthText.textContent = `${spec.length} words`;
+    this.lengthText.textContent = this.say("length_words", { words: spec.length });
   }
 
   // --- what the reader does
@@ -256,7 +258,7 @@ class View {
 
   later(news) {
     clearTimeout(this.timer);
-    if (news.length) this.lengthText.textContent = `${news.length} words`;
+    if (news.length) this.lengthText.textContent = this.say("length_words", { words: news.length });
     this.timer = setTimeout(() => this.change(news), WAIT);
   }
 
@@ -267,7 +269,7 @@ class View {
       if (this.spec.attention) plan(this.spec.score, { n: SIZES.n, d: SIZES.n });
       if (this.spec.task === "own") readPairs(this.spec.pairs);
     } catch (error) {
-      return this.refuse(error.message, error.at);
+      return this.refuse(error);
     }
     this.looks = [];
     this.at = -1;
@@ -289,18 +291,18 @@ class View {
 
   wait(training) {
     this.training = training;
-    this.play.textContent = training ? "Pause" : "Train";
+    this.play.textContent = this.say(training ? "pause" : "train");
     this.box.dataset.training = training;
   }
 
   // --- what the worker says
 
-  hear({ ready, look, paused, trouble, refused, at }) {
-    if (refused) return this.refuse(refused, at);
+  hear({ ready, look, paused, trouble, refused }) {
+    if (refused) return this.refuse(refused);
     if (ready) this.lay(ready);
     if (trouble) {
       this.wait(false);
-      this.complain(trouble);
+      this.complain(this.say(trouble.key, trouble.given));
     }
     if (look) {
       if (look.updates && !this.looks.length) return; // of a training before this one
@@ -315,10 +317,10 @@ class View {
     }
   }
 
-  refuse(message, at) {
+  refuse({ key, given, at }) {
     this.refused = true;
     const caret = at === undefined ? [] : [make("code", {}, `${this.spec.score}\n${" ".repeat(at)}^`), make("br")];
-    this.wrong.replaceChildren(...caret, message);
+    this.wrong.replaceChildren(...caret, this.say(key, given));
     this.worker.postMessage({ pause: true });
     this.box.dataset.refused = "true";
   }
@@ -334,13 +336,13 @@ class View {
     this.about = about;
     this.looks = [];
     const { source, hidden } = about;
-    this.caption.textContent = "A row for each word to write, a column for each word read; numbers are weights.";
+    this.caption.textContent = this.say("caption");
     this.head.replaceChildren(make("td"), ...source.map((word, s) => make("th", { scope: "col", class: hidden && s === source.length - 1 ? "learn-masked" : "" }, make("span", {}, word))));
     this.scroll.style.setProperty("--columns", source.length);
     this.body.replaceChildren();
     this.legend.textContent = this.spec.attention
-      ? `The deeper the blue, the larger the weight.${about.links ? " A frame marks the word that belongs in this row." : ""}${hidden ? " The end mark </s> is masked." : ""}`
-      : "Without attention there are no weights: one vector for the whole sentence.";
+      ? ["legend", ...(about.links ? ["legend_frames"] : []), ...(hidden ? ["legend_masked"] : [])].map((key) => this.say(key)).join(" ")
+      : this.say("legend_without");
     this.counted.textContent = "";
     delete this.box.dataset.paused;
   }
@@ -367,7 +369,7 @@ class View {
         );
       const wrong = row.guess !== row.word;
       line.cells[0].classList.toggle("learn-missed", wrong);
-      line.cells[0].lastChild.textContent = wrong ? ` not ${row.guess}` : "";
+      line.cells[0].lastChild.textContent = wrong ? ` ${this.say("wrote", { word: row.guess })}` : "";
       if (row.weights)
         row.weights.forEach((weight, s) => {
           const cell = line.cells[s + 1];
@@ -378,55 +380,43 @@ class View {
     this.curves.forEach((curve) => curve.draw(looks, at));
     this.back.max = looks.length - 1;
     this.back.value = at;
-    this.back.setAttribute("aria-valuetext", `update ${updates}`);
-    this.backText.textContent = `update ${updates}`;
-    this.counted.textContent = `${looks.at(-1).updates} updates`;
+    this.backText.textContent = this.say("update", { updates });
+    this.back.setAttribute("aria-valuetext", this.backText.textContent);
+    this.counted.textContent = this.say("updates", { updates: looks.at(-1).updates });
     Object.assign(this.box.dataset, { updates: looks.at(-1).updates, shown: updates, mass: look.mass ?? "" });
     this.tell();
   }
 
   // In words, what the picture shows; for a screen reader now and then.
   tell(now = false) {
-    const { looks, about } = this;
+    const { looks, about, say } = this;
     if (!looks.length) return;
     const look = looks[this.at < 0 ? looks.length - 1 : this.at];
-    const parts = [look.updates ? `After ${look.updates} updates, ${percent(look.right)} of the held-out words are right.` : "Nothing is learned yet."];
+    const parts = [look.updates ? say("said_right", { updates: look.updates, right: percent(look.right) }) : say("said_start")];
     if (look.entropy !== null) {
       const rows = look.rows.slice(0, -1);
       const at = rows.map((row) => top(row.weights));
       if (about.links) {
         const astray = rows.findIndex((_, i) => at[i] !== about.links[i]);
-        parts.push(`${percent(look.mass)} of the weight is on the right word.`);
-        parts.push(astray < 0 ? "In this sentence, every word looks at its own." : `In this sentence, ${rows[astray].word} looks most at ${about.source[at[astray]]}, and belongs to ${about.source[about.links[astray]]}.`);
-      } else parts.push(`In this sentence, ${rows.map((row, i) => `${row.word} looks most at ${about.source[at[i]]}`).join(", ")}.`);
+        parts.push(say("said_mass", { mass: percent(look.mass) }));
+        parts.push(astray < 0 ? say("said_all") : say("said_astray", { word: rows[astray].word, at: about.source[at[astray]], of: about.source[about.links[astray]] }));
+      } else parts.push(say("said_own", { looks: rows.map((row, i) => say("said_look", { word: row.word, at: about.source[at[i]] })).join(", ") }));
       const locked = looks.find((one) => one.mass > LOCKED);
-      if (locked && look.updates >= locked.updates) parts.push(`It locked on at update ${locked.updates}.`);
+      if (locked && look.updates >= locked.updates) parts.push(say("said_locked", { updates: locked.updates }));
     }
-    if (!look.updates) parts.push("Press Train.");
-    else if (look.updates && look.updates % MOST_UPDATES === 0 && !this.training) parts.push("It waits here: press Train to go on.");
-    this.say.textContent = parts.join(" ");
+    if (!look.updates) parts.push(say("said_press"));
+    else if (look.updates % MOST_UPDATES === 0 && !this.training) parts.push(say("said_waits"));
+    this.told.textContent = parts.join(" ");
     if (!now && performance.now() - this.said < SAID) return;
     this.said = performance.now();
-    this.heard.textContent = this.say.textContent;
+    this.heard.textContent = this.told.textContent;
   }
 }
 
-export const render = (box, options = {}) => new View(box, options);
+// The words of a box's language.
+async function words(box) {
+  const language = box.closest("[lang]")?.lang;
+  return speaker(language === "ko" ? (await import("./words_ko.mjs")).LEARN : LEARN);
+}
 
-if (typeof document !== "undefined")
-  [...document.querySelectorAll(".learn:not(.learn-on)")].forEach((box, n) => {
-    const told = JSON.parse(box.querySelector(".learn-options")?.textContent ?? "{}");
-    const share = n === 0;
-    const start = () => render(box, { spec: told, share });
-    if (share && location.hash.startsWith("#learn")) {
-      start();
-      box.scrollIntoView();
-      return;
-    }
-    const watch = new IntersectionObserver((seen) => {
-      if (!seen.some((one) => one.isIntersecting)) return;
-      watch.disconnect();
-      start();
-    });
-    watch.observe(box);
-  });
+export const render = async (box, { spec = {}, share = false } = {}) => new View(box, { spec, share }, await words(box));

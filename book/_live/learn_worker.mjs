@@ -1,7 +1,7 @@
 // Trains beside the page, in slices, so that it can be paused and asked to begin anew.
 //
 //   in:  { start: spec } { train: true } { pause: true } { step: true }
-//   out: { ready: about, look } { look } { paused: updates } { trouble } { refused, at }
+//   out: { ready: about, look } { look } { paused: updates } { trouble } { refused }
 
 import { MOST_UPDATES, Training } from "./learn.mjs";
 
@@ -38,8 +38,9 @@ onmessage = ({ data }) => {
       run = new Training(data.start);
       postMessage({ ready: run.about(), look: run.look() });
     } catch (error) {
+      if (!error.key) throw error;
       run = null;
-      postMessage({ refused: error.message, at: error.at });
+      postMessage({ refused: { key: error.key, given: error.given, at: error.at } });
     }
   }
   if (!run) return;

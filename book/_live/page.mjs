@@ -1,17 +1,21 @@
-// On a page of the book: what stands in a box `.live` comes to life when it is first touched.
-import { render } from "./see.mjs";
+// On a page: what stands in a box `.live` comes to life, a translation when it is first touched, a
+// training as soon as it is scrolled into sight.
+
+const beside = (name) => new URL(name, import.meta.url);
+const translations = document.querySelectorAll(".live[data-mode]:not(.live-on)");
+const see = translations.length ? import("./see.mjs") : null;
 
 function enliven(box) {
   const options = JSON.parse(box.querySelector(":scope > .live-options").textContent);
-  const start = () => {
+  const start = async () => {
     box.removeEventListener("click", touched);
     button.setAttribute("aria-disabled", "true"); // not disabled: it keeps the focus until then
     box.classList.add("live-busy");
-    render({ model: { get: (name) => options[name] }, el: box }).then(() => {
-      box.classList.remove("live-busy");
-      const { top, bottom } = box.getBoundingClientRect(); // as much of it in sight as fits
-      if (top < 0 || bottom > innerHeight) box.scrollIntoView({ block: "start" });
-    });
+    const { render } = await see;
+    await render({ model: { get: (name) => options[name] }, el: box });
+    box.classList.remove("live-busy");
+    const { top, bottom } = box.getBoundingClientRect(); // as much of it in sight as fits
+    if (top < 0 || bottom > innerHeight) box.scrollIntoView({ block: "start" });
   };
   const touched = (event) => {
     if (!event.target.closest("a, summary, .live-status")) start();
@@ -24,4 +28,32 @@ function enliven(box) {
   box.addEventListener("click", touched);
 }
 
-document.querySelectorAll(".live[data-mode]:not(.live-on)").forEach(enliven);
+translations.forEach(enliven);
+
+function style(name) {
+  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: beside(name) });
+  return new Promise((done) => {
+    link.onload = link.onerror = done;
+    document.head.append(link);
+  });
+}
+
+// A page's first box stands in its address, but on slides, whose address counts them.
+function train(box, which) {
+  const spec = JSON.parse(box.querySelector(".learn-options")?.textContent ?? "{}");
+  const share = which === 0 && !box.closest(".reveal");
+  const start = async () => {
+    const [{ render }] = await Promise.all([import("./learn_view.mjs"), style("learn.css")]);
+    await render(box, { spec, share });
+  };
+  if (share && location.hash.startsWith("#learn")) return start().then(() => box.scrollIntoView());
+  const watch = new IntersectionObserver((seen) => {
+    if (!seen.some((one) => one.isIntersecting)) return;
+    watch.disconnect();
+    start();
+  });
+  watch.observe(box);
+}
+
+const printed = new URLSearchParams(location.search).has("print-pdf"); // slides on paper
+if (!printed) document.querySelectorAll(".live.learn:not(.learn-on)").forEach(train);

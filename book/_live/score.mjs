@@ -17,14 +17,19 @@ export const LONGEST = 120; // characters
 const DEEPEST = 20; // brackets in brackets
 const VECTORS = ["u", "v", "w"]; // learned
 const LEARNED = ["a", "b"];
-const KNOWN = "q, k, u, v and w are vectors; n, i, j, S, a and b are numbers";
 
-export class ScoreError extends Error {
-  constructor(at, message) {
-    super(`column ${at + 1}: ${message}`);
-    this.at = at;
+// What cannot be done, as a key of the page's words (learn_words.mjs) and what they say it about;
+// `at` is the place in the line.
+export class Refusal extends Error {
+  constructor(key, given = {}, at = undefined) {
+    super(key);
+    Object.assign(this, { key, given, at });
   }
 }
+
+const refuse = (at, key, given = {}) => {
+  throw new Refusal(key, { column: at + 1, ...given }, at);
+};
 
 // ------------------------------------------------------------------------------ reading
 
@@ -37,7 +42,7 @@ function tokens(text) {
     const match = pattern.exec(text);
     if (!match) {
       at += text.slice(at).search(/\S/);
-      throw new ScoreError(at, `the sign ${text[at]} is not known here`);
+      refuse(at, "sign", { sign: text[at] });
     }
     const kind = match[1] ? "number" : match[2] ? "name" : match[3];
     const word = match[1] ?? match[2] ?? match[3];
@@ -49,21 +54,21 @@ function tokens(text) {
 
 // The line as a tree: { kind, at, ... }.
 export function parse(text) {
-  if (text.length > LONGEST) throw new ScoreError(LONGEST, `at most ${LONGEST} signs, please`);
+  if (text.length > LONGEST) refuse(LONGEST, "long", { most: LONGEST });
   const found = tokens(text);
   let next = 0;
   let depth = 0;
-  const end = { kind: "end", text: "the end", at: text.trimEnd().length };
+  const end = { kind: "end", text: "", at: text.trimEnd().length };
   const peek = () => found[next] ?? end;
   const is = (kind) => peek().kind === kind;
   const take = (kind) => {
     const token = peek();
-    if (token.kind !== kind) throw new ScoreError(token.at, `${kind} is missing before ${token.text}`);
+    if (token.kind !== kind) refuse(token.at, token === end ? "missing_at_end" : "missing", { what: kind, next: token.text });
     next++;
     return token;
   };
   const list = (separator, close) => {
-    if (++depth > DEEPEST) throw new ScoreError(peek().at, "too many brackets in brackets");
+    if (++depth > DEEPEST) refuse(peek().at, "deep");
     const parts = [sum()];
     while (is(separator)) {
       next++;
@@ -85,12 +90,12 @@ export function parse(text) {
     }
     if (token.kind === "(") return list("none", ")")[0];
     if (token.kind === "[") return { kind: "join", at, parts: list(";", "]") };
-    throw new ScoreError(at, `something is missing before ${token.text}`);
+    return refuse(at, token === end ? "nothing_at_end" : "nothing", { next: token.text });
   };
   const factor = () => {
     const { at } = peek();
     if (is("-")) {
-      if (++depth > DEEPEST) throw new ScoreError(at, "too many signs before one another");
+      if (++depth > DEEPEST) refuse(at, "signs");
       next++;
       const of = { kind: "minus", at, parts: [factor()] };
       depth--;
@@ -100,7 +105,7 @@ export function parse(text) {
     if (!is("[")) return of;
     const { at: bracket } = take("[");
     const { text: name, at: here } = peek();
-    if (name !== "j") throw new ScoreError(here, "only [j] can follow, the source word's place");
+    if (name !== "j") refuse(here, "only_j");
     next++;
     take("]");
     return { kind: "place", at: bracket, parts: [of] };
@@ -115,41 +120,24 @@ export function parse(text) {
   };
   const product = chain(["*", "/"], factor);
   const sum = chain(["+", "-"], product);
-  if (!found.length) throw new ScoreError(0, "write a score, for example dot(q, k)");
+  if (!found.length) refuse(0, "empty");
   const tree = sum();
-  if (next < found.length) throw new ScoreError(peek().at, `nothing can follow here, but ${peek().text} does`);
+  if (next < found.length) refuse(peek().at, "follows", { next: peek().text });
   return tree;
-}
-
-// The tree as a line again, with no bracket too many.
-export function print(tree) {
-  const strength = (node) => (node.kind === "pair" ? ("+-".includes(node.sign) ? 1 : 2) : node.kind === "minus" ? 3 : 4);
-  const within = (node, least) => (strength(node) < least ? `(${print(node)})` : print(node));
-  const { kind, parts } = tree;
-  if (kind === "number") return tree.text;
-  if (kind === "name") return tree.name;
-  if (kind === "call") return `${tree.name}(${parts.map(print).join(", ")})`;
-  if (kind === "join") return `[${parts.map(print).join("; ")}]`;
-  if (kind === "minus") return `-${within(parts[0], 3)}`;
-  if (kind === "place") return `${within(parts[0], 4)}[j]`;
-  const mine = strength(tree);
-  return `${within(parts[0], mine)} ${tree.sign} ${within(parts[1], mine + 1)}`;
 }
 
 // ------------------------------------------------------------------------------ shapes
 
-const size = (count) => (count === 1 ? "a number" : `a vector of ${count} numbers`);
-
 // What each part is: `size`, how many numbers; `asks`, whether it changes with the query; `reads`,
 // whether it has a value for each source word. Answers a plan: { tree, weights: { name: [rows,
-// cols] } } or throws a ScoreError that says where, and which shapes.
+// cols] } } or throws a Refusal that says where, and which shapes.
 export function plan(text, { n, d }) {
   const tree = parse(text);
   const weights = {};
   const need = (node, name, rows, cols) => {
     const [r, c] = weights[name] ?? [rows, cols]; // names are single letters here
     if (r !== rows || c !== cols)
-      throw new ScoreError(node.at, `${name} is already a matrix of ${r} x ${c}, and cannot be one of ${rows} x ${cols}`);
+      refuse(node.at, "matrix_twice", { name, r, c, rows, cols });
     weights[name] = [rows, cols];
   };
   const leaf = (node, numbers, asks, reads) => Object.assign(node, { size: numbers, asks, reads });
@@ -159,7 +147,7 @@ export function plan(text, { n, d }) {
     const vector = VECTORS.includes(node.name);
     if (!vector && !LEARNED.includes(node.name)) {
       const bare = Object.hasOwn(CURVES, node.name) || node.name === "dot" || /^[A-Z]$/.test(node.name);
-      throw new ScoreError(node.at, bare ? `${node.name} needs brackets, as in ${node.name}(${node.name === "dot" ? "q, k" : "q"})` : `${node.name} is not known: ${KNOWN}`);
+      refuse(node.at, bare ? "brackets" : "unknown", { name: node.name, inside: node.name === "dot" ? "q, k" : "q" });
     }
     need(node, node.name, 1, vector ? n : 1);
     return leaf(node, vector ? n : 1, false, false);
@@ -168,13 +156,13 @@ export function plan(text, { n, d }) {
     const wanted = node.name === "dot" ? 2 : 1;
     const matrix = /^[A-Z]$/.test(node.name) && node.name !== "S";
     if (!matrix && node.name !== "dot" && !Object.hasOwn(CURVES, node.name))
-      throw new ScoreError(node.at, `the function ${node.name} is not known: use dot, ${Object.keys(CURVES).join(", ")}, or a capital letter (but S) for a learned matrix`);
+      refuse(node.at, "function", { name: node.name, known: Object.keys(CURVES).join(", ") });
     if (node.parts.length !== wanted)
-      throw new ScoreError(node.at, `${node.name} takes ${wanted === 1 ? "one argument" : "two arguments"}, not ${node.parts.length}`);
+      refuse(node.at, wanted === 1 ? "one_argument" : "two_arguments", { name: node.name, count: node.parts.length });
     const [x, y] = node.parts;
     if (node.name === "dot" && (x.size === 1 || x.size !== y.size))
-      throw new ScoreError(node.at, `dot takes two vectors of the same size, not ${size(x.size)} and ${size(y.size)}`);
-    if (matrix && x.size === 1) throw new ScoreError(node.at, `${node.name} takes a vector, not a number`);
+      refuse(node.at, "dot_sizes", { x: { size: x.size }, y: { size: y.size } });
+    if (matrix && x.size === 1) refuse(node.at, "matrix_of_number", { name: node.name });
     if (matrix) need(node, node.name, rows, x.size);
     node.size = matrix ? rows : node.name === "dot" ? 1 : x.size;
   };
@@ -184,7 +172,7 @@ export function plan(text, { n, d }) {
     const { parts } = node;
     const picks = node.kind === "place";
     if (picks && !(parts[0].kind === "call" && /^[A-Z]$/.test(parts[0].name)))
-      throw new ScoreError(node.at, "[j] follows a learned matrix, as in W(q)[j]");
+      refuse(node.at, "j_of_matrix");
     parts.forEach((part) => visit(part, picks ? PLACES : n));
     node.asks = parts.some((part) => part.asks);
     node.reads = picks || parts.some((part) => part.reads);
@@ -193,21 +181,20 @@ export function plan(text, { n, d }) {
     else if (node.kind === "minus") node.size = x.size;
     else if (node.kind === "join") {
       const bare = parts.find((part) => part.size === 1);
-      if (bare) throw new ScoreError(bare.at, "only vectors can be joined, and this is a number");
+      if (bare) refuse(bare.at, "join_number");
       node.size = parts.reduce((sum, part) => sum + part.size, 0);
     } else if (picks) {
-      if (x.reads) throw new ScoreError(node.at, "[j] takes a number from what the query says alone: no k or j inside");
+      if (x.reads) refuse(node.at, "j_reads");
       node.size = 1;
     } else {
       if (x.size !== y.size && x.size !== 1 && y.size !== 1)
-        throw new ScoreError(node.at, `${node.sign} takes parts of the same size, not ${size(x.size)} and ${size(y.size)}`);
+        refuse(node.at, "sizes", { sign: node.sign, x: { size: x.size }, y: { size: y.size } });
       node.size = Math.max(x.size, y.size);
     }
     return node;
   };
   visit(tree);
-  if (tree.size !== 1)
-    throw new ScoreError(tree.at, `a score is one number for each source word, and this is ${size(tree.size)}: is a dot missing?`);
+  if (tree.size !== 1) refuse(tree.at, "score_size", { x: { size: tree.size } });
   return { tree, weights };
 }
 

@@ -34,6 +34,12 @@ function fit(slide) {
     picture.parentElement.classList.add("tall");
 }
 
+// Whether a control on the slide needs this key itself; all others lead through the slides.
+function ownKey({ target, key }) {
+  if (target.closest(".live select")) return true;
+  return target.closest(".live button, .live summary, .live a") && [" ", "Enter"].includes(key);
+}
+
 async function startSlides() {
   await Promise.allSettled([...document.fonts].map((font) => font.load()));
   await Promise.allSettled([...document.images].map((image) => image.decode()));
@@ -55,6 +61,9 @@ async function startSlides() {
     pdfMaxPagesPerSlide: 1,
     defaultTiming: 60, // the speaker view compares with the times of the slides
     plugins: [RevealNotes],
+    keyboardCondition: (event) => !ownKey(event),
   });
+  // A control that a pointer has used gives the keys back to the slides.
+  reveal.addEventListener("change", ({ target }) => target.matches(":focus-visible") || target.blur());
   document.body.classList.add("ready");
 }

@@ -4,7 +4,7 @@
     python -m press.colab.as_in_colab book/03_x.ipynb book/04_y.ipynb
 
 A new virtual environment gets this Python, the book's torch, and everything else in Colab's
-versions (`colab_versions.txt`), with a stand-in for the module `google.colab`. A copy of the tree,
+versions (`versions.txt`), with a stand-in for the module `google.colab`. A copy of the tree,
 stamped with its own file address, plays the repository on the network. Each chapter lies alone in
 an empty folder, and its first code cell has to do the rest. At the end, nothing that Colab has may
 have changed its version. Where no package registry is reached, nothing is run, or with
@@ -48,7 +48,7 @@ def environment(folder: Path) -> Path:
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     subprocess.run([*pip, torch_pin()], check=True)
-    subprocess.run([*pip, torch_pin(), "-r", ROOT / "press" / "colab_versions.txt"], check=True)
+    subprocess.run([*pip, torch_pin(), "-r", Path(__file__).with_name("versions.txt")], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "google" / "colab").mkdir(parents=True)
     (packages / "google" / "colab" / "__init__.py").touch()

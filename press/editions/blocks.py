@@ -32,6 +32,7 @@ BODY = {
     "figure",
     "grid",
     "grid-item-card",
+    "learn",
     "live",
     "solution",
 }

@@ -9,7 +9,8 @@ The catalogue has a file for each page, and a message for each of its blocks
 (`press.editions.blocks`).
 Where the English of a block has changed, its message is marked *fuzzy* and the page shows the
 English until a translator has looked at it and removed the mark. Code and outputs are the English
-pages' own, and each heading keeps its English address.
+pages' own, and each heading keeps its English address. What a cell says in words, and a sentence
+repeats (`3 seeds`), is in `_said.po`, with `{}` for each number; what is not there stays English.
 """
 
 from __future__ import annotations
@@ -42,11 +43,34 @@ from press.editions.blocks import (
     without_numbers,
     words,
 )
+from press.run.numbers import PAIR
 from press.run.outputs import write
 
 # Pages that are translated: the tests let none of their messages lag.
-TRANSLATED = ("book/index", "book/see_it", "book/ten_minutes", "book/glossary")
+TRANSLATED = (
+    "book/index",
+    "book/see_it",
+    "book/ten_minutes",
+    "book/watch_it_learn",
+    "book/how_to",
+    "book/primer",
+    "book/01_parallel_text",
+    "book/02_fixed_length",
+    "book/03_learning_to_align",
+    "book/04_global_attention",
+    "book/05_local_attention",
+    "book/06_input_feeding",
+    "book/07_decoding",
+    "book/08_whole_family",
+    "book/09_lookup",
+    "book/notation",
+    "book/glossary",
+    "book/troubleshooting",
+    "book/for_lecturers",
+)
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
+SAID = "_said"  # the catalogue of what cells say in words, kept by hand
+NUMBER = re.compile(r"[+−-]?\d+(?:[.,]\d+)*%?")
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
 BORN = datetime(2026, 11, 24, tzinfo=UTC)  # in the files' heads
@@ -94,6 +118,7 @@ class Lookup:
     """Finds the Korean of a piece, and counts what there is none for."""
 
     texts: Texts
+    said: Texts = field(default_factory=dict)
     all: int = 0
     missing: list[Message] = field(default_factory=list)
 
@@ -111,7 +136,21 @@ class Lookup:
                 f"{context}: the Korean of {message.text[:50]!r} must keep all code, formulas, "
                 f"roles, links and numbers; missing {list(more)}, too many {list(less)}"
             )
-        return with_numbers(found.text, english)
+        return PAIR.sub(
+            lambda mark: f"<!--{mark[1]}-->{in_words(mark[2], self.said)}<!--/-->",
+            with_numbers(found.text, english),
+        )
+
+
+def in_words(said: str, texts: Texts) -> str:
+    """What a cell said, in Korean: `5 seeds` by the message `{} seeds`, a list by its items."""
+    items = [said] if Message("said", NUMBER.sub("{}", said)) in texts else said.split("; ")
+    found = [texts.get(Message("said", NUMBER.sub("{}", item))) for item in items]
+    if not all(found):
+        return said
+    return ", ".join(
+        korean.text.format(*NUMBER.findall(item)) for item, korean in zip(items, found, strict=True)
+    )
 
 
 # --- the book's pages
@@ -285,7 +324,7 @@ def with_notice(text: str, notice: str) -> str:
 
 def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNode, Lookup]:
     """A page in Korean, and what is missing; a page without catalogue stays English."""
-    look = Lookup(read(page, root))
+    look = Lookup(read(page, root), read(SAID, root))
     path = path_of(page, root)
 
     def joined(context: str, pieces: list[Piece]) -> str:

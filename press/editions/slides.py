@@ -399,8 +399,13 @@ class Deck:
 
     def live(self, stage: nodes.raw, caption: nodes.container) -> None:
         """The component itself; a printed slide has its still."""
-        if 'data-mode="single"' in stage.astext():  # two models need more room than a slide has
-            self.show("stage", stage.astext(), 540)
+        html = stage.astext()
+        if 'data-mode="single"' in html:  # two models need more room than a slide has
+            self.show("stage", html, 540)
+        elif 'class="live learn"' in html:
+            self.new = True  # a slide of its own, with the question before it
+            self.show("stage", html, 500)
+            self.new = False
         self.say(*caption.children)
 
     def exercise(self, node: nodes.Element) -> None:
@@ -565,7 +570,7 @@ def page(deck: Deck, name: str, number: int | None) -> str:
     template = Path(__file__).with_name("slides.html").read_text(encoding="utf8")
     return Template(template).substitute(
         title=re.sub(r"<[^>]+>", "", deck.slides[0].title),
-        live=LIVE if 'class="live"' in "".join(sections) else "",
+        live=LIVE if 'class="live' in "".join(sections) else "",
         code=HtmlFormatter(style="a11y-high-contrast-light").get_style_defs("pre"),
         slides="\n".join(sections),
     )

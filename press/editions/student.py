@@ -35,6 +35,7 @@ LEFT_OUT = (
     "press/editions/student.py",
     "press/editions/grade.py",
     "press/editions/korean.py",
+    "press/editions/release.py",
     "locale",
     "book/for_lecturers.md",
     "book/_template.ipynb",

@@ -1,6 +1,7 @@
 """Sphinx extension: lists that are collected from the chapters, so that they cannot be wrong.
 
 ``{exercise-index}`` lists every exercise by page, with links to it and to its solution.
+``{time-to-learn}`` adds up, for each page, its minutes of reading and those of its exercises.
 ``{running-times}`` shows the CPU-seconds that each notebook used when it was last executed.
 ``{all-claims}`` puts the tables of claims, as the chapters stored them, into one.
 ``{frozen-claims}`` shows the list of the papers' claims, judged by the recorded runs.
@@ -9,7 +10,7 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import nbformat
@@ -23,6 +24,7 @@ from attnmt.book.tables import with_range
 from attnmt.evidence.claims import KINDS, judge, summary, verdict_table
 from attnmt.evidence.plan import TITLES
 from attnmt.evidence.store import Run, load_run, of_length
+from press import reading
 from press.contents import chapter_numbers, chapters
 from press.run.numbers import bare
 
@@ -108,6 +110,56 @@ def note_page(app: Sphinx, doctree: nodes.document) -> None:
         if not hasattr(app.env, "pages_with_exercise_index"):
             app.env.pages_with_exercise_index = set()
         app.env.pages_with_exercise_index.add(app.env.docname)
+
+
+# ----------------------------------------------------------------------------- its minutes
+
+BESIDES = ("primer", "evidence_2", "block_by_numbers", "locking_on", "another_tutorial")
+
+
+def time_to_learn(title: Callable[[Path], str], root: Path) -> list[str]:
+    """Lines of Markdown: the minutes of each page, and their sums over the core.
+
+    Args:
+        title: gives the words of a link to a page.
+        root: the folder that holds `book`.
+    """
+
+    def minutes(path: Path) -> tuple[float, int, int]:
+        found = reading.exercises(path)
+        return reading.reading_minutes(path), len(found), sum(one.minutes for one in found)
+
+    def row(name: str, read: float, number: int, exercises: int) -> str:
+        shown = f"{number} | {exercises}" if number else "– | –"
+        return f"| {name} | {read:.0f} | {shown} |"
+
+    def pages(paths: Iterable[Path]) -> list[str]:
+        return [row(f"[{title(path)}]({path.name})", *minutes(path)) for path in paths]
+
+    head = "| page | to read | exercises | to solve |"
+    read, number, work = map(sum, zip(*map(minutes, reading.core(root)), strict=True))
+    hours = f"**{read / 60:.1f} hours** | {number} | **{work / 60:.0f} hours**"
+    total = f"| **the pages above** | {hours} |"
+    besides = [reading.page(name, root) for name in BESIDES]
+    return [head, "|---|---|---|---|", *pages(reading.core(root)), total, *pages(besides)]
+
+
+class TimeToLearn(SphinxDirective):
+    """``{time-to-learn}``"""
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.srcdir)
+
+        def title(path: Path) -> str:
+            self.env.note_dependency(str(path))
+            texts = [cell.source for cell in reading.cells_of(path) if cell.cell_type == "markdown"]
+            first = next(line for text in texts for line in text.splitlines() if line[:2] == "# ")
+            return numbered(self.env, path.stem, bare(first.lstrip("# ")))
+
+        parent = nodes.container("", classes=["time-to-learn"])
+        lines = time_to_learn(title, root)
+        self.state.nested_parse(StringList(lines), self.content_offset, parent)
+        return [parent]
 
 
 # ------------------------------------------------------------------------ what is stored
@@ -339,6 +391,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> nodes.table:
 def setup(app: Sphinx) -> dict:
     app.add_node(ExerciseIndexNode)
     app.add_directive("exercise-index", ExerciseIndex)
+    app.add_directive("time-to-learn", TimeToLearn)
     app.add_directive("running-times", RunningTimes)
     app.add_directive("all-claims", AllClaims)
     app.add_directive("frozen-claims", FrozenClaims)

@@ -46,7 +46,11 @@ class EnglishAddresses(SphinxTransform):
         names = facts(self.app).get("headings", {}).get(self.env.docname)
         if names is None:
             return
-        sections = list(self.document.findall(nodes.section))
+        sections = [  # one without a heading holds what is in an exercise or a solution
+            section
+            for section in self.document.findall(nodes.section)
+            if section.children and isinstance(section[0], nodes.title)
+        ]
         if len(sections) != len(names):
             message = "%d headings here, %d on the English page"
             logger.warning(message, len(sections), len(names), location=self.env.docname)

@@ -9,9 +9,12 @@ The argument is a task, and each option one of the choices of `book/_live/learn.
     :::
 
 ``:height:`` keeps as many pixels free until it runs. A page that has no such block loads nothing
-of it. `frame` is the same as one line of HTML, for slides and for pages of others.
+of it. Where no script runs, on paper too, a block shows its still: the weights of a sentence before
+and after a training, drawn by `python -m press.extensions.stills`. `frame` is the same as one line
+of HTML, for pages of others.
 """
 
+import hashlib
 import json
 import shutil
 from html import escape
@@ -20,14 +23,19 @@ from urllib.parse import urlencode
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from press.extensions.live import FOLDER, SOURCE
 
+logger = logging.getLogger(__name__)
 MODULES = (
     "learn.html",
     "learn.css",
+    "page.mjs",
     "learn_view.mjs",
+    "learn_words.mjs",
+    "words_ko.mjs",
     "learn_worker.mjs",
     "learn.mjs",
     "score.mjs",
@@ -44,6 +52,7 @@ CHOICES = {  # option -> what it may be; None: a line of its own
     "seed": tuple(str(seed) for seed in range(100)),
 }
 HEIGHT = 720
+LANGUAGES = ("en", "ko")  # of the stills
 
 
 def chosen(task: str, options: dict[str, str]) -> dict[str, object]:
@@ -66,12 +75,26 @@ def chosen(task: str, options: dict[str, str]) -> dict[str, object]:
     return spec
 
 
-def box(task: str, options: dict[str, str], height: int = HEIGHT) -> str:
-    """The block as HTML: what it is told, and a sentence for those without scripts."""
-    told = json.dumps(chosen(task, options), ensure_ascii=False).replace("</", "<\\/")
+def still_path(told: dict[str, object], language: str) -> Path:
+    """Of a block's still; its name changes with whatever the block is told."""
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]
+    return SOURCE / "stills" / "learn" / f"{told['task']}-{digest}.{language}.html"
+
+
+def still(told: dict[str, object], language: str) -> str:
+    """The stored picture of a block; nothing where it was not drawn yet."""
+    path = still_path(told, language)
+    return path.read_text(encoding="utf8").strip() if path.is_file() else ""
+
+
+def box(task: str, options: dict[str, str], height: int = HEIGHT, language: str = "en") -> str:
+    """The block as HTML: what it is told, its still, and a sentence for those without scripts."""
+    spec = chosen(task, options)
+    told = json.dumps(spec, ensure_ascii=False).replace("</", "<\\/")
     return (
         f'<div class="live learn" style="min-height: {height}px">'
         f'<script type="application/json" class="learn-options">{told}</script>'
+        f'<div class="learn-still">{still(spec, language)}</div>'
         '<noscript><p class="live-hint">Here a network learns to look at the right word, where'
         " scripts are allowed.</p></noscript>"
         '<p class="live-hint live-file" hidden>Browsers train nothing on a page that was opened as'
@@ -104,10 +127,16 @@ class Learn(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         options = dict(self.options)
         height = options.pop("height", HEIGHT)
+        language = self.config.language if self.config.language in LANGUAGES else "en"
         try:
-            html = box(self.arguments[0], options, height)
+            html = box(self.arguments[0], options, height, language)
+            drawn = still_path(chosen(self.arguments[0], options), language)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
+        if self.env.app.builder.format == "html" and not drawn.is_file():
+            message = "learn: %s was not drawn yet: now run python -m press.extensions.stills"
+            logger.warning(message, drawn.name, location=self.get_location())
+        self.env.note_dependency(str(drawn))
         pages_of(self.env).add(self.env.docname)
         figure = nodes.container(classes=["live-figure"])
         figure += nodes.raw("", html, format="html")
@@ -137,9 +166,8 @@ def merge(app, env, docnames, other) -> None:
 def add_files(app, pagename, templatename, context, doctree) -> None:
     """A page with such a block, and no other, loads the component."""
     if pagename in pages_of(app.env):
-        for style in ("see.css", "learn.css"):
-            app.add_css_file(f"{FOLDER}/{style}")
-        app.add_js_file(f"{FOLDER}/learn_view.mjs", type="module")
+        app.add_css_file(f"{FOLDER}/see.css")  # the script fetches learn.css
+        app.add_js_file(f"{FOLDER}/page.mjs", type="module")
 
 
 def copy(app, error) -> None:

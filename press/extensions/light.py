@@ -48,6 +48,7 @@ PRELOAD = re.compile(r'[ \t]*<link\b[^>]*rel="preload"[^>]*>\n?')
 VIEWPORT = re.compile(r'\s*<meta name="viewport"[^>]*>')
 ONE_VIEWPORT = '\n    <meta name="viewport" content="width=device-width, initial-scale=1">'
 PICTURE = re.compile(r'<img\b[^>]*?src="([^":]+)"[^>]*>')
+PLURAL = re.compile(r"new Function\(\s*\"n\",\s*`return \(\$\{catalog\.plural_expr\}\)`\s*\)")
 FONT = re.compile(r"@font-face\s*\{[^}]*\}")
 ICON = re.compile(r"\\([ef][0-9a-f]{3})|([\ue000-\uf8ff])")
 # files of the icons' fonts, their family and weight, and the classes that ask for them
@@ -107,13 +108,21 @@ def one_script(static: Path, names: Iterable[str], settings: Iterable[str]) -> s
     """The scripts of these names as one, after the settings that the pages made between them."""
     parts = [f"{setting.strip()}\n" for setting in settings]
     for name in names:
-        text = (static / name).read_text(encoding="utf8")
+        text = with_plural((static / name).read_text(encoding="utf8"), static)
         parts.append(re.sub(r"(?m)^//# sourceMappingURL=.*$", "", text).strip() + "\n;\n")
         if name == "documentation_options.js":
             parts.append(
                 "DOCUMENTATION_OPTIONS.pagename = document.documentElement.dataset.pagename;\n"
             )
     return "".join(parts)
+
+
+def with_plural(script: str, static: Path) -> str:
+    """Sphinx's script makes a function of a translation's text, which pages forbid: written out."""
+    translated = static / "translations.js"
+    text = translated.read_text(encoding="utf8") if translated.is_file() else ""
+    found = re.search(r'"plural_expr": "([^"]*)"', text)
+    return PLURAL.sub(f"(n) => ({found[1] if found else 'n != 1'})", script)
 
 
 def scripts_of(page: str) -> list[str]:

@@ -45,7 +45,16 @@ from press.contents import ROOT
 
 logger = logging.getLogger(__name__)
 SOURCE = ROOT / "book" / "_live"
-MODULES = ("page.mjs", "see.mjs", "translator.mjs", "see.css", "sentences.json")
+MODULES = (
+    "page.mjs",
+    "see.mjs",
+    "translator.mjs",
+    "see.css",
+    "sentences.json",
+    "see.html",  # one view alone, to be embedded elsewhere
+    "embedded.css",
+    "embedded.mjs",
+)
 FOLDER = "live"  # of the site's _static
 OPTIONS = ("sentence", "english", "frames")
 LIMIT = 5_000_000  # bytes that one page may fetch

@@ -1,9 +1,10 @@
-"""Draw the still of every live block: `python -m press.stills`.
+"""Draw the still of every live block: `python -m press.extensions.stills`.
 
 A still is the component itself, as Chromium shows it after its first translation, without its
 buttons: HTML, so that it follows the page's width and its light or dark theme, and can be read
 aloud and printed. Drawn again wherever the models' weights or the component changed, for the blocks
-of the pages that `make html` built.
+of the pages that `make html` built. The stills of `{learn}` are drawn by the code that trains, in
+node: two pictures, before and after.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import functools
 import json
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -22,7 +25,7 @@ from playwright.sync_api import Page, sync_playwright
 from attnmt.files import write_aside
 from press.contents import ROOT
 from press.editions.pdf import chromium
-from press.extensions import live
+from press.extensions import learn, live
 
 PAGE = '<!doctype html><html lang="en"><link rel="stylesheet" href="see.css"><body></body></html>'
 DRAW = Path(__file__).with_name("still.js").read_text(encoding="utf8")
@@ -63,8 +66,48 @@ def draw(page: Page, shown: live.Block) -> str:
     return f"<!-- drawn with {live.marks(shown.models)} -->\n{html}\n"
 
 
+def trainings(site: Path) -> list[dict]:
+    """What the `{learn}` blocks of built pages are told, each once."""
+    found = []
+    for path in sorted((site / "book").glob("*.html")):
+        found += re.findall(r'class="learn-options">(.*?)</script>', path.read_text("utf8"))
+    return [json.loads(told) for told in dict.fromkeys(found)]
+
+
+def trained(specs: list[dict]) -> list[dict[str, str]]:
+    """For each, language -> its still.
+
+    Raises:
+        FileNotFoundError: there is no node.
+    """
+    if shutil.which("node") is None:
+        raise FileNotFoundError("there is no node, which the stills of {learn} need: install it")
+    script = Path(__file__).with_name("learn_still.mjs")
+    ran = subprocess.run(
+        ["node", script], input=json.dumps(specs), capture_output=True, encoding="utf8", check=True
+    )
+    return json.loads(ran.stdout)
+
+
+def draw_trainings(specs: list[dict]) -> None:
+    """Their stills, into the component's folder; others go."""
+    folder = live.SOURCE / "stills" / "learn"
+    folder.mkdir(exist_ok=True)
+    kept = set()
+    for told, drawn in zip(specs, trained(specs), strict=True):
+        for language, html in drawn.items():
+            path = learn.still_path(told, language)
+            write_aside(path, f"{html}\n".encode())
+            print(path.name)
+            kept.add(path)
+    for path in folder.glob("*.html"):
+        if path not in kept:
+            path.unlink()
+
+
 def main() -> int:
     wanted = blocks(ROOT / "_build" / "html")
+    draw_trainings(trainings(ROOT / "_build" / "html"))
     if not wanted:
         print("No built page has a live block: run `make html` first")
         return 1

@@ -9,7 +9,7 @@ A mask is True where a query may look.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -260,10 +260,15 @@ class SelfAttentionDecoder(Decoder):
         self.dropout = dropout
         self.W_o = nn.Linear(hidden_size, vocab_size)
 
+    @property
+    def each_block(self) -> list[DecoderBlock]:
+        """The blocks, one by one."""
+        return cast(list[DecoderBlock], list(self.blocks))
+
     def start(self, memory: Memory, final: None) -> tuple[Memory, Past]:
         """Keys and values of the source, once for all blocks and steps; an empty past."""
         h = memory.annotations  # (B, S, n)
-        read = torch.cat([block.cross.W_KV(h) for block in self.blocks], dim=-1)
+        read = torch.cat([block.cross.W_KV(h) for block in self.each_block], dim=-1)
         empty = h.new_empty(len(self.blocks), len(h), 0, 2 * h.size(-1))
         return replace(memory, keys=read), Past(empty)
 
@@ -274,6 +279,7 @@ class SelfAttentionDecoder(Decoder):
         x = self.drop(Ey + positional_encoding(self.first + t, T, Ey.size(-1)).to(Ey))
         causal = causal_mask(t, T).to(x.device)
         mask = memory.mask[:, None]  # (B, 1, S)
+        assert memory.keys is not None, "the memory must be prepared by start"
         reads = memory.keys.chunk(len(self.blocks), dim=-1)
         seen = []
         for block, past, read in zip(self.blocks, state.seen, reads, strict=True):
@@ -341,8 +347,13 @@ def align_by_head(model: Translator, batch: Batch) -> Tensor:
 
     Returns:
         The weights, (blocks, B, H, T, S).
+
+    Raises:
+        ValueError: another kind of model.
     """
-    crosses = [block.cross for block in model.decoder.blocks]
+    if not isinstance(model.decoder, SelfAttentionDecoder):
+        raise ValueError("only a model made by attention_only has heads")
+    crosses = [block.cross for block in model.decoder.each_block]
     asked: list[tuple] = []
     hooks = [
         cross.register_forward_pre_hook(lambda _, given: asked.append(given)) for cross in crosses

@@ -8,7 +8,7 @@ import hashlib
 import os
 import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -179,9 +179,17 @@ def corpus_from_files(
     if not train:
         raise ValueError(f"{source}: every training sentence also stands in valid or test")
     name = Path(source).name.split(".")[0]
-    parts = {"train": train, "valid": held_out[:valid], "test": held_out[valid:]}
-    more = {"vocabulary_size": vocabulary_size, "lower": lower, "report": report}
-    return in_pieces(Corpus(name, *languages, **parts, **more), subwords)
+    found = Corpus(
+        name,
+        *languages,
+        train=train,
+        valid=held_out[:valid],
+        test=held_out[valid:],
+        vocabulary_size=vocabulary_size,
+        lower=lower,
+        report=report,
+    )
+    return in_pieces(found, subwords)
 
 
 def _read_texts(
@@ -250,7 +258,8 @@ def multi30k(
     """
     one_of(MULTI30K_PAIRS, pair=pair)
     whole(1, train=train)
-    languages = tuple(pair.split("-"))
+    source, target = pair.split("-")
+    languages = source, target
     shelf = Path(folder or data_folder()) / "multi30k"
     draw = random.Random(seed)
     texts = raw_pairs("train", languages, shelf, url=url)
@@ -267,13 +276,21 @@ def multi30k(
             f"most {max_length} words (read {report['read']:,}, dropped "
             f"{report['read'] - len(kept):,}). Ask for fewer."
         )
-    parts = {"train": kept[:train]}
+    held_out = {}
     for part, file in MULTI30K_HELD_OUT.items():  # complete, whatever the sentences' lengths
         texts = raw_pairs(file, languages, shelf, url=url)
-        parts[part] = take_pairs(texts, languages, lower, max_length=sys.maxsize, report={})
-    report["kept"] = train
-    more = {"vocabulary_size": vocabulary_size, "lower": lower, "report": report}
-    found = Corpus(f"multi30k-{pair}", *languages, **parts, **more, bleu_of_words=True)
+        held_out[part] = take_pairs(texts, languages, lower, max_length=sys.maxsize, report={})
+    found = Corpus(
+        f"multi30k-{pair}",
+        *languages,
+        train=kept[:train],
+        valid=held_out["valid"],
+        test=held_out["test"],
+        vocabulary_size=vocabulary_size,
+        lower=lower,
+        report=report | {"kept": train},
+        bleu_of_words=True,
+    )
     return in_pieces(found, subwords)
 
 
@@ -328,6 +345,7 @@ def grammar_corpus(
     shortest, longest = lengths
     inside = range(shortest, longest + 1)
     beyond = range(longest + 1, longest + 21)
+    parts: dict[str, tuple[int, Sequence[int]]]
     parts = {"valid": (valid, inside), "test": (test, inside), "long": (long, beyond)}
     parts |= {"names": (names, inside), "train": (train, inside)}  # train comes last: see above
     side = GRAMMAR_DIRECTIONS.index(direction)
@@ -342,8 +360,18 @@ def grammar_corpus(
     with uncollected():
         drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
     source, target = direction.split("-")
-    more = {"vocabulary_size": vocabulary_size, "own_text": True}
-    return Corpus(f"grammar-{direction}", source, target, **drawn, **more)
+    return Corpus(
+        f"grammar-{direction}",
+        source,
+        target,
+        train=drawn["train"],
+        valid=drawn["valid"],
+        test=drawn["test"],
+        long=drawn["long"],
+        names=drawn["names"],
+        vocabulary_size=vocabulary_size,
+        own_text=True,
+    )
 
 
 def _pair(sample: Sample, direction: str) -> Pair:
@@ -354,5 +382,5 @@ def _pair(sample: Sample, direction: str) -> Pair:
         classes = source_classes
         sure = frozenset(sorted((e, g) for g, e in sure))
         possible = frozenset(sorted((e, g) for g, e in possible))
-    known = {"sure": sure, "possible": possible, "classes": classes}
-    return Pair(source, target, source_text=written(source), target_text=written(target), **known)
+    texts = written(source), written(target)
+    return Pair(source, target, *texts, sure=sure, possible=possible, classes=classes)

@@ -61,14 +61,14 @@ class Decoder(nn.Module, ABC):
         """
         memory, state = self.start(memory, final)
         features: list[Tensor] = []
-        aligns: list[Tensor | None] = []
+        aligns: list[Tensor] = []
         Ey = self.embed(target_in)  # (B, T, m)
         for t in range(Ey.size(1)):
             feature, align, state = self.step(Ey[:, t], state, memory)
             features.append(feature)
-            aligns.append(align)
-        align = None if aligns[0] is None else torch.stack(aligns, dim=1)
-        return torch.stack(features, dim=1), align
+            if align is not None:
+                aligns.append(align)
+        return torch.stack(features, dim=1), torch.stack(aligns, dim=1) if aligns else None
 
 
 class BahdanauState(NamedTuple):
@@ -106,6 +106,8 @@ class BahdanauDecoder(Decoder):
             training sets to zero. (The paper has none. Later code drops in these two places; the
             recurrence is left alone, as by Zaremba et al. 2014.)
     """
+
+    attention: Attention | FixedContext
 
     def __init__(
         self,
@@ -280,6 +282,7 @@ class LuongDecoder(LSTMDecoder):
             has to be read step by step.
     """
 
+    attention: Attention
     attends = True
 
     def __init__(
@@ -314,7 +317,7 @@ class LuongDecoder(LSTMDecoder):
         self, Ey: Tensor, state: LSTMState, memory: Memory
     ) -> tuple[Tensor, Tensor, LSTMState]:
         """Recur, then :meth:`attend`: features h~_t (B, n), align (B, S), the new state."""
-        read = torch.cat([Ey, state.h_tilde], dim=-1) if self.feeding else Ey
+        read = Ey if state.h_tilde is None else torch.cat([Ey, state.h_tilde], dim=-1)
         h_t, (h, cell) = self.rnn(self.drop(read)[:, None], (state.h, state.cell))  # h_t: (B, 1, n)
         h_tilde, align = self.attend(h_t, memory, state.time)
         h_tilde, align = h_tilde.squeeze(1), align.squeeze(1)  # (B, n), (B, S)
@@ -323,7 +326,7 @@ class LuongDecoder(LSTMDecoder):
 
     def forward(
         self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor | None]:
         """As :meth:`Decoder.forward`: in one call, where the LSTM reads words alone."""
         if self.feeding:
             return super().forward(target_in, memory, final)

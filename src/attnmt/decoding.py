@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 import torch
@@ -59,13 +59,15 @@ class Rows(Protocol):
 
 
 class Searchable(Vocabularies, Protocol):
-    """What search asks of a model, which is a torch.nn.Module besides.
+    """What search asks of a model, which is a torch.nn.Module besides."""
 
-    ``device``: where its sentences go; ``attends``: whether ``step`` gives an alignment.
-    """
+    @property
+    def device(self) -> torch.device:
+        """Where its sentences go."""
 
-    device: torch.device
-    attends: bool
+    @property
+    def attends(self) -> bool:
+        """Whether ``step`` gives an alignment."""
 
     def start(self, source: Source) -> tuple[Rows, Rows]:
         """Read B source sentences: the memory and the first state, B rows each."""
@@ -110,9 +112,9 @@ class Ensemble(nn.Module):
             self.members.extend(model.members if isinstance(model, Ensemble) else [model])
         if not self.members:
             raise ValueError("an ensemble needs at least one model")
-        first = self.members[0]
+        first = self.each[0]
         for side in SIDES:
-            for number, member in enumerate(self.members):
+            for number, member in enumerate(self.each):
                 if getattr(member, side) != getattr(first, side):
                     raise ValueError(
                         f"member {number} of the ensemble has another {side} than member 0: make "
@@ -120,36 +122,41 @@ class Ensemble(nn.Module):
                     )
         self.source_vocabulary = first.source_vocabulary
         self.target_vocabulary = first.target_vocabulary
-        self.config = {"model": "ensemble", "members": [m.config for m in self.members]}
+        self.config = {"model": "ensemble", "members": [m.config for m in self.each]}
+
+    @property
+    def each(self) -> list[Translator]:
+        """The members, one by one."""
+        return cast(list[Translator], list(self.members))
 
     @property
     def device(self) -> torch.device:
         """Where the members are."""
-        return self.members[0].device
+        return self.each[0].device
 
     @property
     def attends(self) -> bool:
         """Whether any member does."""
-        return any(member.attends for member in self.members)
+        return any(member.attends for member in self.each)
 
     def start(self, source: Source) -> tuple[Each, Each]:
         """Every member reads the source sentences."""
-        memories, states = zip(*(member.start(source) for member in self.members), strict=True)
+        memories, states = zip(*(member.start(source) for member in self.each), strict=True)
         return Each(memories), Each(states)
 
     def step(self, y_prev: Tensor, state: Each, memory: Each) -> tuple[Tensor, Tensor | None, Each]:
         """``log(1/K sum_k p_k)`` (B, V), the mean align (B, S) or None, and the new states."""
-        each = zip(self.members, state, memory, strict=True)
+        each = zip(self.each, state, memory, strict=True)
         log_p, align, states = zip(*(m.step(y_prev, s, own) for m, s, own in each), strict=True)
         return _log_mean(log_p), _mean(align), Each(states)
 
     def token_losses(self, batch: Batch) -> Tensor:
         """-log p of each real target token of a batch, in reading order: (tokens,)."""
-        return -_log_mean([-member.token_losses(batch) for member in self.members])
+        return -_log_mean([-member.token_losses(batch) for member in self.each])
 
     def forward(self, batch: Batch) -> tuple[None, Tensor | None]:
         """Read source and reference: no features in common, and the mean align (B, T, S)."""
-        return None, _mean([member(batch)[1] for member in self.members])
+        return None, _mean([member(batch)[1] for member in self.each])
 
 
 def _log_mean(log_p: Sequence[Tensor]) -> Tensor:
@@ -425,7 +432,8 @@ def _beam_search(model: Searchable, beam: Beam, sentences: Sentences) -> list[li
         going = hope.any(dim=1) & (limits > len(trail.aligns))  # (b,)
         for b in (~going).nonzero().flatten().tolist():
             best = Hypotheses(*(part[b, : beam.n_best] for part in hypotheses))
-            found[live[b]] = _translations(model, sentences[live[b]], best, trail=trail)
+            number = int(live[b])
+            found[number] = _translations(model, sentences[number], best, trail=trail)
         live = live[going]
         limits = limits[going]
         hypotheses = Hypotheses(*(part[going] for part in hypotheses))
@@ -488,6 +496,7 @@ def _side_by_side(
 ) -> list[Any]:
     """Answer in batches of items that are alike in ``size``; answers in the order of the items."""
     whole(1, batch_size=batch_size)
+    assert isinstance(model, nn.Module)  # as Searchable says
     answers: dict[int, Any] = {}
     waiting = sorted(range(len(items)), key=lambda number: -size(items[number]))
     with evaluating(model), sooner(model):
@@ -538,7 +547,8 @@ def force_align(
         _, align = model(batch.to(model.device))  # (B, T, S), </s> in the last of T
         weights = align[:, shift:].double().cpu().numpy()
         units = model.source_vocabulary.units, model.target_vocabulary.units
-        return [strongest_links(*two, *units) for two in zip(weights, pairs, strict=True)]
+        both = zip(weights, pairs, strict=True)
+        return [strongest_links(weight, pair, *units) for weight, pair in both]
 
     return _side_by_side(
         model, pairs, links, size=lambda pair: len(pair.source), batch_size=batch_size
@@ -556,7 +566,7 @@ def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[s
     for linked, pair in zip(links, pairs, strict=True):
         for s, t in linked:
             counts[pair.source[s]][pair.target[t]] += 1
-    return {word: max(sorted(found), key=found.get) for word, found in counts.items()}
+    return {word: max(sorted(found), key=found.__getitem__) for word, found in counts.items()}
 
 
 def replace_unknown(

@@ -104,7 +104,7 @@ def pass_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
 class LSTM(nn.LSTM):
     """torch.nn.LSTM, ``batch_first``, whose one layer takes a single step by two products."""
 
-    def forward(
+    def forward(  # type: ignore[override]  # no packed sentences: they are read by super().read
         self, x: Tensor, state: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Read (B, T, m) from a state; returns the top layer's h (B, T, n), and all h and cells."""
@@ -166,7 +166,7 @@ class FeedingDecoder(LuongDecoder):
 
     def forward(
         self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor | None]:
         """As :meth:`.LuongDecoder.forward`.
 
         The LSTM's ``W`` meets ``[E y_{t-1}; h~_{t-1}]``. Its left half needs no step, so it meets
@@ -177,11 +177,11 @@ class FeedingDecoder(LuongDecoder):
         memory, state = self.start(memory, final)
         h = state.h[0]  # (B, n), as the other two
         cell = state.cell[0]
-        h_tilde = state.h_tilde
-        W, U, *biases = self.rnn.all_weights[0]
+        h_tilde = torch.zeros_like(h)
+        W, U, b, b_U = self.rnn.all_weights[0]
         W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
         WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)
-        read = product(self.drop(self.embedding(target_in)), W_y, sum(biases))  # (B, T, 4n)
+        read = product(self.drop(self.embedding(target_in)), W_y, b + b_U)  # (B, T, 4n)
         features: list[Tensor] = []
         aligns: list[Tensor] = []
         for t, Wy in enumerate(read.unbind(dim=1)):

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 from sacrebleu.metrics import BLEU, BLEUScore
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import PairedTest, Result
 
 from attnmt.batches import by_length, make_batch
 from attnmt.checks import whole
@@ -21,7 +22,10 @@ from attnmt.vocab import SPECIALS, UNK
 
 Side = Sequence[str]  # a sentence for each pair: what a system said, or the references
 MOST = 700  # nats a token: exp of much more is no number
-PARTING = {False: {}, True: {"tokenize": "none", "force": True}}  # force: without a warning
+PARTING: dict[bool, dict[str, Any]] = {
+    False: {},
+    True: {"tokenize": "none", "force": True},
+}  # force: without a warning
 ONE_WORD = "⟨unk⟩"  # sacreBLEU's tokeniser leaves it in one piece, but cuts <unk> into three words
 
 
@@ -113,8 +117,8 @@ def bleu(
     result = metric.corpus_score(ours, [list(references)], n_bootstrap=max(1, bootstrap))
     signature = str(metric.get_signature())
     low, high = _interval(result, signature) if bootstrap else (None, None)
-    more = {"brevity_penalty": result.bp, "sentences": len(references), "low": low, "high": high}
-    return Bleu(result.score, signature, tuple(result.precisions), **more)
+    precisions = tuple(result.precisions)
+    return Bleu(result.score, signature, precisions, result.bp, len(references), low=low, high=high)
 
 
 def _interval(result: BLEUScore, signature: str) -> tuple[float, float]:
@@ -202,15 +206,17 @@ def paired_bootstrap(
     _check(baseline, references)
     _check(system, references)
     whole(1, resamples=resamples)
-    both = {"baseline": baseline, "system": system}
-    systems = [(name, unknown_as_one_word(one)) for name, one in both.items()]
+    systems: list[tuple[str, Side]] = [
+        ("baseline", unknown_as_one_word(baseline)),
+        ("system", unknown_as_one_word(system)),
+    ]
     metrics = {"BLEU": BLEU(lowercase=lowercase)}
     test = PairedTest(systems, metrics, [list(references)], test_type="bs", n_samples=resamples)
     signatures, scores = test()
     signature = str(signatures["BLEU"])
-    first, second = scores["BLEU"]
+    first, second = cast(list[Result], scores["BLEU"])
     difference = second.score - first.score
-    p_value = second.p_value if difference else 1.0
+    p_value = second.p_value if difference and second.p_value is not None else 1.0
     return Comparison(first.score, second.score, difference, p_value=p_value, signature=signature)
 
 
@@ -306,10 +312,9 @@ def alignment_statistics(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> n
     Raises:
         ValueError: pairs without known alignments, or not as many as ``links``.
     """
-    _check_links(links, pairs)
     rows = [
-        [len(found & pair.sure), len(found & pair.possible), len(found), len(pair.sure)]
-        for found, pair in zip(links, pairs, strict=True)
+        [len(found & sure), len(found & possible), len(found), len(sure)]
+        for found, (sure, possible) in zip(links, _gold(links, pairs), strict=True)
     ]
     return np.array(rows).reshape(-1, 4)
 
@@ -327,21 +332,30 @@ def alignment_error_by_class(links: Sequence[Set[Link]], pairs: Sequence[Pair]) 
     Raises:
         ValueError: as :func:`alignment_error_rate`, and pairs without classes.
     """
-    if any(pair.classes is None for pair in pairs):
+    classes = [pair.classes for pair in pairs if pair.classes is not None]
+    if len(classes) < len(pairs):
         raise ValueError("these pairs have no word classes; the controlled corpus has them")
-    _check_links(links, pairs)
+    gold = _gold(links, pairs)
     agreed: Counter[str] = Counter()  # |A & S| + |A & P| of each class
     size: Counter[str] = Counter()  # |A| + |S| of each class
-    for predicted, pair in zip(links, pairs, strict=True):
-        for part in (predicted & pair.sure, predicted & pair.possible):
-            agreed.update(pair.classes[t] for _, t in part)
-        for part in (predicted, pair.sure):
-            size.update(pair.classes[t] for _, t in part)
+    for predicted, (sure, possible), of_word in zip(links, gold, classes, strict=True):
+        for right in (predicted & sure, predicted & possible):
+            agreed.update(of_word[t] for _, t in right)
+        for whole_set in (predicted, sure):
+            size.update(of_word[t] for _, t in whole_set)
     return {name: 1 - agreed[name] / size[name] for name in sorted(size)}
 
 
-def _check_links(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> None:
+def _gold(
+    links: Sequence[Set[Link]], pairs: Sequence[Pair]
+) -> list[tuple[frozenset[Link], frozenset[Link]]]:
+    """S and P of each pair, as many as there are predictions."""
     if len(links) != len(pairs):
         raise ValueError(f"{len(links)} sets of links for {len(pairs)} pairs")
-    if any(pair.sure is None for pair in pairs):
+    known = [(pair.sure, pair.possible) for pair in pairs]
+    gold = [
+        (sure, possible) for sure, possible in known if sure is not None and possible is not None
+    ]
+    if len(gold) < len(pairs):
         raise ValueError("these pairs have no known alignment; AER needs sure and possible links")
+    return gold

@@ -168,7 +168,7 @@ def chosen(sizes: str, **asked: tuple[int | None, int]) -> dict[str, int]:
         ValueError: another word for ``sizes``, or a size that is no whole number from 1.
     """
     one_of(("laptop", "paper"), sizes=sizes)
-    found = {}
+    found: dict[str, int] = {}
     for name, (given, paper) in asked.items():
         laptop = 1 if name == "layers" else found.get("hidden", LAPTOP)
         usual = paper if sizes == "paper" else laptop

@@ -1,5 +1,6 @@
 """Recipes: how a model is trained, as data; those of the papers have names."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, get_args
@@ -8,7 +9,7 @@ import torch
 
 from attnmt.checks import one_of, positive, whole
 
-OPTIMISERS = {
+OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": partial(torch.optim.Adam, fused=True),
     "adadelta": partial(torch.optim.Adadelta, rho=0.95, eps=1e-6),
     "sgd": torch.optim.SGD,

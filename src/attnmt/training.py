@@ -162,10 +162,11 @@ class Alone:
 
     def begin(self, training: "Training") -> None:
         """Go back to the checkpoint if there is one, and write the first if there is none."""
-        if training.checkpoint.path.exists():
-            training.restore()
-        remove_leftovers(training.checkpoint.path)
-        training.write()
+        if training.checkpoint is not None:
+            if training.checkpoint.path.exists():
+                training.restore()
+            remove_leftovers(training.checkpoint.path)
+            training.write()
 
     def write(self, training: "Training") -> None:
         """Write the checkpoint."""
@@ -213,7 +214,7 @@ class Training:
         self.optimiser = optimiser
         self.processes = processes
         self.history = History(device=model.device.type)
-        self.sums: Counter[str] = Counter()
+        self.sums: dict[str, Any] = Counter()  # whole numbers and others
         self.best: dict[str, Tensor] = {}
         self.checkpoint: Checkpoint | None = None
         self.vocabularies = model.source_vocabulary, model.target_vocabulary
@@ -260,14 +261,12 @@ class Training:
 
     def learned(self, share: Share, loss: float, norm: float) -> None:
         """Add an update to the sums of the epoch: its summed loss, and the gradient's norm."""
-        self.sums.update(
-            batches=1,
-            tokens=share.tokens,
-            loss=loss,
-            gradient_norm=norm,
-            seconds=time.perf_counter() - self.clock,
-            cpu_seconds=time.process_time() - self.cpu_clock,
-        )
+        self.sums["batches"] += 1
+        self.sums["tokens"] += share.tokens
+        self.sums["loss"] += loss
+        self.sums["gradient_norm"] += norm
+        self.sums["seconds"] += time.perf_counter() - self.clock
+        self.sums["cpu_seconds"] += time.process_time() - self.cpu_clock
 
     def require_numbers(self, share: Share, loss: float, norm: float) -> None:
         """Refuse a loss, summed over tokens, or a gradient that has left the numbers."""
@@ -346,15 +345,17 @@ class Training:
             self.processes.write(self)
 
     def write(self) -> None:
-        """Write the checkpoint, by this process."""
-        history = HISTORY.dump_json(self.history).decode()
-        self.checkpoint.write(self.best, {"history": history, "sums": json.dumps(self.sums)})
+        """Write the checkpoint, by this process, if there is to be one."""
+        if self.checkpoint is not None:
+            history = HISTORY.dump_json(self.history).decode()
+            self.checkpoint.write(self.best, {"history": history, "sums": json.dumps(self.sums)})
 
     def restore(self) -> None:
-        """Go back to where the checkpoint was written."""
-        self.best, texts = self.checkpoint.restore()
-        self.history = HISTORY.validate_json(texts["history"])
-        self.sums = Counter(json.loads(texts["sums"]))
+        """Go back to where the checkpoint was written, if there is one."""
+        if self.checkpoint is not None:
+            self.best, texts = self.checkpoint.restore()
+            self.history = HISTORY.validate_json(texts["history"])
+            self.sums = Counter(json.loads(texts["sums"]))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import SITE, go
+from conftest import SITE, go, wait_until
 from test_site import DESK, PAGES
 
 pytestmark = pytest.mark.browser
@@ -103,7 +103,7 @@ def test_a_picture_keeps_its_proportions(browser, address):
         page = browser.new_page(viewport={"width": width, "height": 800})
         go(page, address + "book/02_fixed_length.html")
         page.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
-        page.wait_for_function("[...document.images].every(image => image.complete)")
+        wait_until(page, "[...document.images].every(image => image.complete)")
         shown = page.evaluate(
             "[...document.images].map(i => [i.clientWidth / i.clientHeight,"
             " i.naturalWidth / i.naturalHeight, i.src])"

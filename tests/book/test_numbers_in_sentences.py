@@ -6,7 +6,8 @@ import nbformat
 import pytest
 
 from press.contents import chapters
-from press.run.numbers import PAIR, faults, places
+from press.reading import page
+from press.run.numbers import PAIR, faults, places, said
 
 NUMBER = r"(?<![\w.])(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
 SCORE = r"(?:BLEU|AER|[Pp]erplexit(?:y|ies))"
@@ -120,3 +121,11 @@ def test_no_result_is_typed(path):
     notebook = nbformat.read(path, as_version=4)
     found = [f"cell {p.number}: {sentence}" for p in places(notebook) for sentence in typed(p.text)]
     assert found == []
+
+
+def test_chapter_8_compares_the_orders_that_its_cells_said():
+    notebook = nbformat.read(page("08_whole_family"), as_version=4)
+    facts, _ = said(notebook)
+    same = facts["order_before"][0] == facts["order_after"][0]
+    text = "Stopping early does not change the order of the means."
+    assert same == any(text in cell.source for cell in notebook.cells)

@@ -1,52 +1,32 @@
 """What a page asks of its reader: words, cells and pictures; exercises do not count."""
 
 import re
-from pathlib import Path
 
 import nbformat
+import nbformat.v4 as nb
 import pytest
 
-from press.contents import lectures
-from press.run.numbers import bare
+from press.contents import ROOT, chapters, lectures
+from press.extensions.book_lists import time_to_learn
+from press.reading import (
+    LINES_A_MINUTE,
+    LOOKS_A_MINUTE,
+    WORDS_A_MINUTE,
+    core,
+    exercises,
+    page,
+    pictures,
+    reading_minutes,
+    tags,
+    told,
+    words,
+)
 
 WORDS, CELLS, PICTURES = 2_500, 40, 3  # at most, at most, at least in 1,000 words
+HOURS = 9  # of reading the core, fewer
 IMPORTS = 3  # lines of imports in a cell that is not folded, at most
-SHOWN = re.compile(r"(?m)^\s*[:`]{3,}\{(?:figure|image|live)\}|!\[|<img\b|<svg\b|<figure\b")
 CORE = [path for path in lectures() if path.stem != "primer"]
 each = pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
-
-
-def tags(cell: nbformat.NotebookNode) -> set[str]:
-    return set(cell.metadata.get("tags", []))
-
-
-def told(path: Path) -> list[nbformat.NotebookNode]:
-    """The cells that a reader sees, up to the exercises."""
-    cells = nbformat.read(path, as_version=4).cells
-    titles = [n for n, cell in enumerate(cells) if re.search(r"(?m)^## Exercises", cell.source)]
-    kept = cells[: titles[0] + 1 if titles else None]
-    if titles:
-        kept[-1].source = kept[-1].source.partition("## Exercises")[0]
-    return [cell for cell in kept if cell.source.strip() and "remove-cell" not in tags(cell)]
-
-
-def words(text: str) -> int:
-    """Of Markdown, without formulas, code, comments, options of directives, addresses of links."""
-    text = re.sub(r"(?s)<!--.*?-->|^(`{3,})\w*\n.*?^\1", "", bare(text), flags=re.MULTILINE)
-    text = re.sub(r"(?s)\$\$.+?\$\$(\s*\([\w-]+\))?|(?<!\\)\$[^$\n]+\$", " ", text)
-    text = re.sub(r"(?m)^\s*(:[\w-]+:.*|[:`]{3,}.*|\([\w-]+\)=)$", "", text)
-    text = re.sub(r"\{[\w:]+\}`([^`<]*)(<[^>]*>)?`", r"\1", text)  # a role
-    return len(re.findall(r"\S*\w\S*", re.sub(r"\]\([^)]*\)|<[^>]+>", " ", text)))
-
-
-def pictures(cell: nbformat.NotebookNode) -> int:
-    """Of an output in several formats one counts."""
-    found = 0
-    for output in cell.get("outputs", []):
-        data = output.get("data", {})
-        drawn = any(kind.startswith("image/") for kind in data)
-        found += 1 if drawn else len(SHOWN.findall("".join(data.get("text/html", ""))))
-    return found + (len(SHOWN.findall(cell.source)) if cell.cell_type == "markdown" else 0)
 
 
 def test_words_are_those_that_a_reader_reads():
@@ -91,3 +71,67 @@ def test_the_first_heat_map_of_a_trained_model_comes_soon():
             return
         said += words(cell.source) if cell.cell_type == "markdown" else 0
     raise AssertionError(f"{CORE[0].name} shows no heat map")
+
+
+def test_minutes_of_a_page_are_counted_by_the_rules_that_lecturers_read(tmp_path):
+    text = "word " * 199 + "\n\n![a](b.png)\n\n$$\na\n$$\n"
+    set_apart = ":::{exercise} One (20 minutes)\n:label: ex-a\n\nMany words.\n:::\n"
+    (tmp_path / "a.md").write_text(text + set_apart)
+    assert reading_minutes(tmp_path / "a.md") == 3
+    code = ["x = 1\n\n" * 6, "## Exercises\n\nwords"]
+    cells = [nb.new_code_cell(code[0]), nb.new_markdown_cell(code[1])]
+    folded = nb.new_code_cell(code[0], metadata={"tags": ["hide-input"]})
+    nbformat.write(nb.new_notebook(cells=[folded, *cells]), tmp_path / "b.ipynb")
+    assert reading_minutes(tmp_path / "b.ipynb") == 1
+    assert [(one.minutes, one.open) for one in exercises(tmp_path / "a.md")] == [(20, False)]
+
+
+def test_a_korean_page_is_counted_as_well(tmp_path):
+    cells = ["단어 " * 200, "## 연습 문제\n\n" + "단어 " * 200]
+    cells += [
+        f":::{{exercise}} 제목 ({how_long})\n:label: ex-{number}\n:::"
+        for number, how_long in enumerate(("15분", "열린 문제, 60분"))
+    ]
+    cells = [nb.new_markdown_cell(cell) for cell in cells]
+    nbformat.write(nb.new_notebook(cells=cells), tmp_path / "a.ipynb")
+    assert reading_minutes(tmp_path / "a.ipynb") == 1
+    found = [(one.minutes, one.open) for one in exercises(tmp_path / "a.ipynb")]
+    assert found == [(15, False), (60, True)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*chapters(), page("watch_it_learn"), page("_template")],
+    ids=lambda path: path.stem,
+)
+def test_each_exercise_says_how_long_it_takes(path):
+    """`exercises` refuses a title without minutes."""
+    found = exercises(path)
+    assert all(5 <= one.minutes <= 60 for one in found)
+    source = path.read_text(encoding="utf-8")
+    assert len(found) == len(re.findall(r":{3,}\{exercise\}", source))
+
+
+def test_the_core_is_read_in_hours_that_how_to_names():
+    hours = sum(map(reading_minutes, core())) / 60
+    assert hours < HOURS
+    said = re.search(r"takes about ([\d.]+) hours to read", page("how_to").read_text("utf-8"))
+    assert float(said[1]) == round(2 * hours) / 2
+
+
+def test_lecturers_see_the_sums_of_every_page():
+    assert "{time-to-learn}" in page("for_lecturers").read_text("utf-8")
+    lines = time_to_learn(lambda path: path.stem, ROOT)
+    numbers = [line.split(" | ") for line in lines[2:]]
+    total = next(n for n, row in enumerate(numbers) if row[0].startswith("| **"))
+    work = sum(int(row[3].strip(" |")) for row in numbers[:total] if row[2] != "–")
+    assert total == len(core()) and numbers[total][3] == f"**{work / 60:.0f} hours** |"
+    shown = {re.search(r"\[(\w+)\]", row[0])[1] for row in numbers if "[" in row[0]}
+    assert {path.stem for path in chapters() if exercises(path)} <= shown
+
+
+def test_rates_of_reading_are_those_that_the_page_for_lecturers_names():
+    rates = (WORDS_A_MINUTE, LINES_A_MINUTE, LOOKS_A_MINUTE)
+    assert rates == (200, 6, 1)
+    text = " ".join(page("for_lecturers").read_text("utf-8").split())
+    assert "200 words or six lines of code a minute, and a minute for each picture" in text

@@ -7,7 +7,7 @@ from urllib.parse import urlparse
 
 import numpy as np
 import pytest
-from conftest import SITE, go
+from conftest import SITE, go, wait_until
 from test_site import DESK, TEXTS, contrast
 
 from attnmt import grammar_corpus, greedy
@@ -297,7 +297,7 @@ def test_by_keyboard_alone(visit):
     page.keyboard.press("Enter")
     box = page.locator(".live[data-mode=pair]").first
     done(box)
-    page.wait_for_function("document.activeElement.classList.contains('live-field')")
+    wait_until(page, "document.activeElement.classList.contains('live-field')")
     page.keyboard.press("Control+a")
     page.keyboard.type("Der Hu")
     options = box.get_by_role("option")

@@ -15,7 +15,7 @@ import nbformat
 import pytest
 import torch
 import yaml
-from conftest import SITE, go
+from conftest import SITE, go, wait_until
 
 from attnmt.attention import Predictive, weigh
 from attnmt.encoder import Memory
@@ -107,7 +107,7 @@ def test_equations_fit_on_the_page_of_a_desk(page):
 
 def test_pictures_are_there_and_have_alternative_text(page):
     page.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
-    page.wait_for_function("[...document.images].every(image => image.complete)")
+    wait_until(page, "[...document.images].every(image => image.complete)")
     pictures = page.evaluate(
         "[...document.images].map(i => [i.currentSrc, i.naturalWidth, i.alt])"
     ) + page.evaluate(
@@ -420,9 +420,9 @@ def test_on_a_phone_the_contents_open_and_close(fresh):
     seen = "document.querySelector('.bd-sidebar-primary').getBoundingClientRect().right > 0"
     assert not page.evaluate(seen)
     page.locator(".primary-toggle").first.tap()
-    page.wait_for_function(seen.replace("right > 0", "left == 0"))  # all the way in
+    wait_until(page, seen.replace("right > 0", "left == 0"))  # all the way in
     page.keyboard.press("Escape")
-    page.wait_for_function(f"!({seen})")
+    wait_until(page, f"!({seen})")
 
 
 def test_the_book_refers_to_equations_figures_and_papers():

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import nbformat
 import pytest
-from conftest import SITE, go
+from conftest import SITE, go, wait_until
 
 from press.contents import ROOT, chapters, lectures
 
@@ -226,8 +226,6 @@ def test_the_speaker_view_shows_notes(browser, address):
     with context.expect_page() as opened:
         page.keyboard.press("s")
     speaker = opened.value
-    speaker.wait_for_function(
-        "document.querySelector('.speaker-controls-notes').innerText.length > 50"
-    )
+    wait_until(speaker, "document.querySelector('.speaker-controls-notes').innerText.length > 50")
     assert re.search(r"[\d.]+ min", speaker.inner_text(".speaker-controls-notes"))
     context.close()

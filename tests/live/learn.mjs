@@ -1,11 +1,32 @@
 /** Reads jobs from standard input and answers with what the page's training computes: JSON. */
 import { readFileSync } from "node:fs";
+import { BREAKS } from "../../book/_live/learn_view.mjs";
+import { LEARN, speaker } from "../../book/_live/learn_words.mjs";
+import { LEARN as KOREAN } from "../../book/_live/words_ko.mjs";
 import { SIZES, Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
-import { compute, parse, plan, print } from "../../book/_live/score.mjs";
+import { compute, parse, plan } from "../../book/_live/score.mjs";
 import { Tape } from "../../book/_live/tape.mjs";
 
 const list = (numbers) => Array.from(numbers, (x) => (Number.isFinite(x) ? x : String(x)));
 const table = ({ rows, cols, data }) => Array.from({ length: rows }, (_, r) => list(data.subarray(r * cols, (r + 1) * cols)));
+
+const say = speaker(LEARN);
+
+/** A tree as a line again, with no bracket too many. */
+function print(tree) {
+  const strength = (node) => (node.kind === "pair" ? ("+-".includes(node.sign) ? 1 : 2) : node.kind === "minus" ? 3 : 4);
+  const within = (node, least) => (strength(node) < least ? `(${print(node)})` : print(node));
+  const { kind, parts } = tree;
+  if (kind === "number") return tree.text;
+  if (kind === "name") return tree.name;
+  if (kind === "call") return `${tree.name}(${parts.map(print).join(", ")})`;
+  if (kind === "join") return `[${parts.map(print).join("; ")}]`;
+  if (kind === "minus") return `-${within(parts[0], 3)}`;
+  if (kind === "place") return `${within(parts[0], 4)}[j]`;
+  const mine = strength(tree);
+  return `${within(parts[0], mine)} ${tree.sign} ${within(parts[1], mine + 1)}`;
+}
+
 
 const tasks = {
   /** Loss, weights and gradients of one batch by a model whose parameters are enlarged. */
@@ -42,6 +63,8 @@ const tasks = {
     const own = Object.fromEntries(Object.entries(parameters).map(([name, rows]) => [name, made(rows)]));
     return list(compute(tape, planned, own, { q: made(q), k: made(k), S, i, words, kept: new Map() }).data);
   },
+  breaks: () => BREAKS,
+  words: () => ({ en: LEARN, ko: KOREAN }),
   pairs: ({ text }) => readPairs(text),
   corpus: ({ spec }) => corpus(spec),
   /** Trains, and looks every ten updates, until it locks on or may no longer. */
@@ -52,7 +75,7 @@ const tasks = {
       for (let at = 0; at < 10 && run.update(); at++);
       looks.push(run.look());
     }
-    return { about: run.about(), trouble: run.trouble, updates: run.updates, looks: looks.map(({ rows, ...rest }) => rest), rows: looks.at(-1).rows };
+    return { about: run.about(), trouble: run.trouble ? say(run.trouble.key, run.trouble.given) : "", updates: run.updates, looks: looks.map(({ rows, ...rest }) => rest), rows: looks.at(-1).rows };
   },
 };
 
@@ -60,7 +83,7 @@ const answers = JSON.parse(readFileSync(0, "utf8")).map((job) => {
   try {
     return { found: tasks[job.task](job) };
   } catch (error) {
-    return { error: error.message, at: error.at };
+    return { error: error.key ? say(error.key, error.given) : error.stack, at: error.at };
   }
 });
 process.stdout.write(JSON.stringify(answers));

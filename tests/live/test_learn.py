@@ -8,6 +8,7 @@ import gzip
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 from itertools import pairwise
@@ -626,6 +627,121 @@ def test_windows_learn_where_words_stay_near_their_place(window):
     (copied,) = masses("copy", told, 400, seeds=(1,))
     (reversed_,) = masses("reverse", told, 400, seeds=(1,))
     assert copied > reversed_
+
+
+# ------------------------------------------------------------------------- and is broken
+
+
+@pytest.fixture(scope="module")
+def broken():
+    """A function that trains as a choice of *Break it* does, with some seeds."""
+    presets = found("breaks")
+
+    def train(name: str, updates: int = 300, seeds=(1, 2, 3), **changed) -> list[dict]:
+        specs = [{**presets[name], **changed, "seed": seed} for seed in seeds]
+        jobs = [{"task": "train", "updates": updates, "spec": spec} for spec in specs]
+        return [answer["found"] for answer in ask(*jobs)]
+
+    train.presets = presets
+    return train
+
+
+def looks_at(trained: dict) -> list[int]:
+    """For each word of the sentence that is drawn, where most of its weight is."""
+    return [int(np.argmax(row["weights"])) for row in trained["rows"][:-1]]
+
+
+def last(trained: list[dict], what: str) -> list[float]:
+    return [one["looks"][-1][what] for one in trained]
+
+
+@pytest.mark.slow
+def test_broken_mask_with_its_seed_the_verb_looks_at_the_mark_with_another_at_the_verb(broken):
+    at_mark = {}
+    for seed, trained in zip((1, 2, 3), broken("mask"), strict=True):
+        source, links = trained["about"]["source"], trained["about"]["links"]
+        verb = links.index(len(source) - 2)
+        at_mark[seed] = looks_at(trained)[verb] == len(source) - 1
+    assert at_mark[broken.presets["mask"]["seed"]]
+    assert not all(at_mark.values())
+
+
+@pytest.mark.slow
+def test_broken_directions_rows_look_a_place_too_far_and_letters_are_right(broken):
+    trained, whole = broken("directions"), broken("directions", directions=2)
+    assert min(last(trained, "right")) > 0.8
+    assert max(last(trained, "top")) < 0.6 < 0.9 < min(last(whole, "top"))
+    steps = [
+        at - link
+        for one in trained
+        for at, link in zip(looks_at(one), one["about"]["links"], strict=True)
+    ]
+    assert steps.count(1) > len(steps) / 4
+    assert steps.count(1) > 2 * (len(steps) - steps.count(0) - steps.count(1))
+
+
+@pytest.mark.slow
+def test_broken_sharpness_most_rows_are_pale_and_many_letters_wrong(broken):
+    trained = broken("sharp")
+    assert max(last(trained, "mass")) < 0.5 < min(last(trained, "top"))
+    assert max(last(trained, "right")) < 0.9
+    whole = broken("sharp", sharp=True)
+    assert min(last(whole, "mass")) > 0.6
+    assert np.less(last(trained, "right"), last(whole, "right")).all()
+
+
+@pytest.mark.slow
+def test_v_at_zero_begins_with_equal_weights_and_locks_on_nevertheless(broken):
+    for trained in broken("zero", updates=0):
+        for row in trained["rows"]:
+            assert len(set(row["weights"][:-1])) == 1
+    assert min(last(broken("zero"), "mass")) > LOCKED
+
+
+@pytest.mark.slow
+def test_broken_article_words_are_right_and_the_weights_elsewhere(broken):
+    trained = broken("same")
+    assert min(last(trained, "right")) > 0.98
+    assert max(last(trained, "top")) < 0.75
+    assert min(last(broken("same", same=False), "top")) > 0.9
+    for one in trained:
+        rows, links = one["rows"][:-1], one["about"]["links"]
+        astray = [
+            row["word"]
+            for row, at, link in zip(rows, looks_at(one), links, strict=True)
+            if at != link
+        ]
+        assert "the" in astray
+
+
+# ------------------------------------------------------------------------- in two languages
+
+
+def test_words_in_korean_have_the_same_keys_and_places():
+    words = found("words")
+    assert list(words["en"]) and set(words["en"]) == set(words["ko"])
+
+    def places(text: str) -> list[str]:
+        return sorted(re.findall(r"\{(\w+)\}", text))
+
+    for key, english in words["en"].items():
+        assert places(english) == places(words["ko"][key]), key
+        assert words["ko"][key].strip(), key
+
+
+def test_every_word_that_the_page_says_is_in_the_table():
+    """Keys that are put together from two parts are those of a choice."""
+    table = found("words")["en"]
+    text = "".join((LIVE / f"{name}.mjs").read_text("utf8") for name in ("learn_view", "learn"))
+    text += (LIVE / "score.mjs").read_text("utf8")
+    said = set(re.findall(r'\bsay\("([\w-]+)"', text))
+    said |= set(re.findall(r'refuse\([^"()]*(?:\([^()]*\))?[^"()]*, "(\w+)"', text))
+    said |= set(re.findall(r'Refusal\("(\w+)"', text))
+    assert len(said) > 50
+    assert said <= set(table)
+    assert {f"{kind}_{name}" for kind in ("break", "look") for name in found("breaks")} <= set(
+        table
+    )
 
 
 # ------------------------------------------------------------------------- what the page says

@@ -147,9 +147,6 @@ def test_the_address_says_what_was_chosen_and_brings_it_back(visit):
     page.get_by_text("More choices").click()
     page.get_by_label("It may look at").select_option("local-p")
     page.get_by_label("Input feeding").check()
-    page.get_by_text("Break it").click()
-    page.get_by_label("Show it the end of the sentence").check()
-    page.get_by_label("Read from left to right only").check()
     page.get_by_label("Score of query q and word k").fill("dot(v, tanh(W(q) + U(k))) - j / 2")
     page.wait_for_function("location.hash.includes('+j+')")
     other = visit(page.url[page.url.index("#") :])
@@ -160,8 +157,47 @@ def test_the_address_says_what_was_chosen_and_brings_it_back(visit):
         assert one.locator("select").nth(2).input_value() == "before"
         assert one.locator("input[type=checkbox]").evaluate_all(
             "all => all.map(box => box.checked)"
-        ) == [True, True, True, True, False, False, False]
+        ) == [True, True, False, False, False, False, False]
     assert weights(other) == weights(page)
+
+
+def test_a_break_chooses_what_shows_it(visit):
+    page = visit()
+    page.get_by_text("Break it").click()
+    box = page.get_by_label("Read from left to right only")
+    box.check()
+    page.wait_for_function("location.hash.includes('directions=1')")
+    assert page.get_by_label("Task").input_value() == "reverse"
+    assert page.get_by_label("Score", exact=True).input_value() == "additive"
+    box.uncheck()
+    page.wait_for_function("!location.hash.includes('directions')")
+    assert page.get_by_label("Task").input_value() == "reverse"
+    page.get_by_label("Show it the end of the sentence").check()
+    page.wait_for_function("location.hash.includes('mask=no')")
+    assert page.get_by_label("Task").input_value() == "german"
+    assert "seed=2" in page.url
+
+
+def test_a_page_in_korean_speaks_korean(visit):
+    page = visit(ready=False)
+    page.evaluate(
+        """() => {
+            const box = Object.assign(document.createElement("div"), {className: "live learn"});
+            const part = Object.assign(document.createElement("section"), {lang: "ko"});
+            part.append(box);
+            document.querySelector("main").replaceChildren(part);
+            return import("./learn_view.mjs").then(({ render }) => render(box));
+        }"""
+    )
+    page.locator("[data-updates='0']").wait_for()
+    page.get_by_role("button", name="학습", exact=True).click()
+    until(page, 5)
+    page.get_by_role("button", name="멈춤", exact=True).click()
+    page.locator("[data-paused]").wait_for()
+    assert "가 맞습니다" in page.locator(".live-say").inner_text()
+    latin = page.locator(".learn summary, .learn button, .learn label").all_text_contents()
+    assert all(any("가" <= letter <= "힣" for letter in text) for text in latin), latin
+    assert page.complaints == []
 
 
 def test_nonsense_in_an_address_is_left_out(visit):

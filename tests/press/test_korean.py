@@ -3,15 +3,19 @@
 import json
 import re
 import shutil
+from types import SimpleNamespace
 
 import nbformat
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 from hypothesis import given
 from hypothesis import strategies as st
 
 from press.contents import ROOT
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
+from press.extensions.languages import EnglishAddresses
 from press.run.numbers import unfit
 
 PAGES = korean.pages()
@@ -48,6 +52,7 @@ BLOCKS = [
     ":::{exercise} Its title\n:label: ex-a\n\nWhat is $x$?\n:::",
     "::::{grid} 1 1 2 2\n\n:::{grid-item-card} See it\n:link: see_it\n\nMore words.\n:::\n::::",
     ":::{figure} figures/a.svg\n:alt: What it shows.\n\nThe caption.\n:::",
+    ":::{learn} german\n:height: 860\nPress the button.\n:::",
     "```sh\nmake book\n```",
     "$$\na = b\n$$",
     "(label)=",
@@ -72,6 +77,7 @@ def test_what_readers_read_is_cut_out_and_the_rest_stays():
         ["Its title", "What is $x$?"],
         ["See it", "More words."],
         ["What it shows.", "The caption."],
+        ["Press the button."],
         [],
         [],
         [],
@@ -138,10 +144,37 @@ def test_a_translation_has_all_that_its_english_has(page):
             assert kept(text.text) == kept(message.text), message
 
 
-@pytest.mark.parametrize("page", CATALOGUES)
+@pytest.mark.parametrize("page", [korean.SAID, *CATALOGUES])
 def test_the_catalogue_is_as_the_tool_writes_it(page, tmp_path):
     korean.store(page, korean.read(page), tmp_path)
     assert korean.catalogue(page, tmp_path).read_bytes() == korean.catalogue(page).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("3 seeds", "시드 3개"),
+        ("2 of 3", "3개 중 2개"),
+        ("−0.1 (−6.6 to +6.3)", "−0.1(−6.6~+6.3)"),
+        ("log perplexity; BLEU, up to 40 words", "로그 퍼플렉서티, 40단어까지의 BLEU"),
+        ("19%", "19%"),
+        ("dot + feed; nothing", "dot + feed; nothing"),  # not in the catalogue as a whole
+    ],
+)
+def test_what_a_cell_says_in_words_is_said_in_korean(said, shown):
+    assert korean.in_words(said, korean.read(korean.SAID)) == shown
+
+
+def test_a_page_says_it_in_korean():
+    notebook, _ = korean.translated("book/07_decoding")
+    shown = "\n".join(cell.source for cell in notebook.cells)
+    assert re.search(r"<!--caption_seeds-->시드 \d+개<!--/-->", shown)
+
+
+def test_what_is_said_in_korean_has_all_the_numbers():
+    for message, text in korean.read(korean.SAID).items():
+        numbers = [f"<{number}>" for number in range(message.text.count("{}"))]
+        assert sorted(re.findall(r"<\d>", text.text.format(*numbers))) == numbers, message
 
 
 def glossary():
@@ -175,6 +208,22 @@ def test_korean_sentences_are_polite_and_end_as_sentences_do():
 
 
 # --- the edition
+
+
+def test_exercises_are_no_headings(tmp_path):
+    """Sphinx keeps the text of an exercise in a section without a title."""
+    names, korean_names = ["A chapter", "Exercises"], ["한 장", "연습 문제"]
+    (tmp_path / korean.FACTS).write_text(json.dumps({"headings": {"page": names}}))
+    document = new_document("page")
+    document.settings.env = SimpleNamespace(
+        docname="page", app=SimpleNamespace(srcdir=tmp_path), metadata={"page": {}}
+    )
+    for name in korean_names:
+        document += nodes.section("", nodes.title(text=name), ids=[f"id-{len(document)}"])
+        document[-1] += nodes.container("", nodes.section("", nodes.paragraph(text="얼마입니까?")))
+    EnglishAddresses(document).apply()
+    assert list(document.myst_slugs) == ["a-chapter", "exercises"]
+    assert [section["ids"][0] for section in document] == ["a-chapter", "exercises"]
 
 
 @pytest.fixture

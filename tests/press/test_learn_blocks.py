@@ -5,10 +5,11 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
+import nbformat
 import pytest
 
-from press.contents import ROOT
-from press.extensions import learn
+from press.contents import ROOT, listed
+from press.extensions import learn, stills
 
 LEARN = (ROOT / "book" / "_live" / "learn.mjs").read_text(encoding="utf8")
 
@@ -71,5 +72,84 @@ def test_choices_are_the_components_own():
             Path(ROOT, "book", "_live", module).read_text(encoding="utf8"),
         )
     }
-    assert imported <= set(learn.MODULES)
-    assert len(imported) == 4
+    assert imported - {"see.mjs"} <= set(learn.MODULES)  # page.mjs: where there is a translation
+    assert len(imported) == 8
+
+
+# --- stills
+
+
+def texts(path: Path) -> str:
+    """A page's Markdown without its fences of code."""
+    if path.suffix == ".ipynb":
+        cells = nbformat.read(path, as_version=4).cells
+        return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return re.sub(r"(?ms)^```\w*$.*?^```$", "", path.read_text(encoding="utf8"))
+
+
+def told(text: str) -> list[dict]:
+    found = re.findall(r"(?ms)^:::\{learn\} (\w+)\n(.*?)^:::", text)
+    options = [dict(re.findall(r"(?m)^:(\w+): (.*)$", body)) for _, body in found]
+    for some in options:
+        some.pop("height", None)
+    return [learn.chosen(task, some) for (task, _), some in zip(found, options, strict=True)]
+
+
+PAGES = {
+    name: told(texts(path))
+    for _, names in listed()
+    for name in names
+    for path in (ROOT / f"{name}.md", ROOT / f"{name}.ipynb")
+    if path.is_file()
+}
+SPECS = [spec for of_page in PAGES.values() for spec in of_page]
+
+
+def test_chapters_three_to_five_have_a_block():
+    for name in ("03_learning_to_align", "04_global_attention", "05_local_attention"):
+        assert len(PAGES[f"book/{name}"]) == 1
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: learn.still_path(spec, "en").stem)
+@pytest.mark.parametrize("language", learn.LANGUAGES)
+def test_every_block_has_a_still_in_both_languages(spec, language):
+    html = learn.still(spec, language)
+    assert html, "draw it: python -m press.extensions.stills"
+    assert html.count("<svg") == html.count('role="img"') == html.count("<figcaption>") == 2
+    before, after = re.findall(r'aria-label="([^"]*)"', html)
+    assert len(before) > 30 and len(after) > 60
+    plain = {"True": "yes", "False": "no"}
+    written = {name: plain.get(str(one), str(one)) for name, one in spec.items()}
+    assert html in learn.box(written.pop("task"), written, language=language)
+
+
+def test_stills_are_not_left_over():
+    files = set((learn.SOURCE / "stills" / "learn").glob("*"))
+    assert files == {learn.still_path(spec, one) for spec in SPECS for one in learn.LANGUAGES}
+
+
+def test_a_still_begins_as_a_fog_and_ends_locked_on():
+    spec = next(spec for spec in SPECS if spec["task"] == "copy")
+    before, after = learn.still(spec, "en").split("</figure>")[:2]
+    darkest = [
+        max(map(float, re.findall(r'live-share" fill-opacity="([\d.]+)"', part)))
+        for part in (before, after)
+    ]
+    assert darkest[0] < 0.7 < 0.9 < darkest[1]
+
+
+def test_a_stored_still_is_what_the_code_draws():
+    spec = next(spec for spec in SPECS if spec["task"] == "copy")
+    (drawn,) = stills.trained([spec])
+    for language in learn.LANGUAGES:
+        assert drawn[language] == learn.still(spec, language), (
+            "draw them again: press.extensions.stills"
+        )
+
+
+def test_trainings_of_built_pages_are_found_once(tmp_path):
+    (tmp_path / "book").mkdir()
+    page = learn.box("copy", {"length": "5"}) + learn.box("reverse", {})
+    (tmp_path / "book" / "page.html").write_text(page * 2, encoding="utf8")
+    wanted = [{"task": "copy", "length": 5}, {"task": "reverse"}]
+    assert stills.trainings(tmp_path) == wanted

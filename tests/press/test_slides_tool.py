@@ -40,6 +40,7 @@ SETTINGS = {
         "myst_nb",
         "sphinx_exercise",
         "press.extensions.formulas",
+        "press.extensions.learn",
         "press.extensions.notebooks",
     ],
     "myst_enable_extensions": ["amsmath", "colon_fence", "dollarmath"],
@@ -386,3 +387,19 @@ def test_a_text_is_cut_between_sentences():
     short_first = "One. " + "Two " * 11 + "three."
     assert cut(short_first, 10) == short_first  # one word alone says too little
     assert cut(short_first, 9) == "One."
+
+
+def test_a_training_is_a_slide_with_its_question_and_runs_there(deck):
+    made = deck(
+        md(
+            "## Watch it\n\nIt learns. **Which square turns dark?**\n\n"
+            ":::{learn} copy\n:score: dot(q, k)\nPress *Train*.\n:::"
+        )
+    )
+    (slide,) = [slide for slide in made.slides if "learn-options" in slide.shown]
+    assert slide.title == "Watch it"
+    assert slide.shown.index("Which square") < slide.shown.index("learn-options")
+    assert slide.shown.count("<svg") == 2  # the still
+    assert "Press" in "".join(item.notes for item in slide.items)
+    html = slides.page(made, "x", None)
+    assert "_static/live/page.mjs" in html and "_static/live/see.css" in html

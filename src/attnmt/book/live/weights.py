@@ -25,6 +25,7 @@ from pathlib import Path
 import torch
 
 from attnmt.checks import one_of
+from attnmt.evidence.folders import LACKING
 from attnmt.evidence.models import load
 from attnmt.files import write_aside
 from attnmt.model import Translator
@@ -88,10 +89,13 @@ def pretrained(name: str, folder: Path = FOLDER) -> Translator:
         folder: where the models are, those of the package if not given.
 
     Raises:
+        FileNotFoundError: the package was installed without them.
         ValueError: an unknown name, or a file that is not the one that was recorded.
     """
     one_of(names(folder), name=name)
     path = folder / f"{name}.safetensors"
+    if not path.exists():
+        raise FileNotFoundError(LACKING.format("trained models"))
     if sha256(path) != checksums(folder)[path.name]:
         raise ValueError(f"{path} is not the file that was recorded: get it again")
     return load_compact(path)

