@@ -9,7 +9,11 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 EXECUTE ?= stale
 CHECKS = $(if $(wildcard tests),lint unit processors nbval strict browser,strict)
-EVERYTHING = $(CHECKS) evidence $(if $(wildcard tests),colab versions)
+EVERYTHING = $(CHECKS) evidence $(if $(wildcard tests),nightly colab versions)
+# Each process has tests in a row, so that what several of them need is made once; one that is done takes over.
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# The files that have a test with a marker, so that the others need not be read.
+MARKED = $(shell grep -rl --include="test_*.py" "mark\.$(1)" tests)
 # Executed by every check. The evidence pages are by `make test-all`: as stored, while their stamps hold.
 CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/primer.ipynb)
 NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 \
@@ -23,7 +27,7 @@ export MALLOC_MMAP_THRESHOLD_ = 1000000000
 export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
 .PHONY: help book html slides notebooks record verdicts study publish student grade pdf epub korean release outdated test test-all whole install lint unit \
-	processors nbval evidence strict browser colab versions format clean
+	processors nbval evidence strict browser nightly colab versions format clean
 .NOTPARALLEL:
 
 help:
@@ -44,7 +48,7 @@ help:
 	@echo "make outdated   say which packages have a newer release than the pins"
 	@echo "make korean     update the Korean catalogue, and build the Korean edition in _build/korean"
 	@echo "make test       install, and check: make $(CHECKS)"
-	@echo "make test-all   the same, and: make evidence colab versions"
+	@echo "make test-all   the same, and: make evidence nightly colab versions"
 	@echo "make colab      run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)"
 	@echo "make format     let ruff format the code and mend what it can"
 	@echo "make clean      remove what was built; the environment in $(VENV) stays"
@@ -136,7 +140,7 @@ lint: whole $(STAMP)
 
 unit: whole $(STAMP)
 	@echo "==> unit tests"
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -m "not browser" $(TESTS)
+	$(PYTEST) -m "not browser and not nightly" $(TESTS)
 
 nbval: $(STAMP)
 	@echo "==> notebooks"
@@ -149,8 +153,8 @@ evidence: $(STAMP)
 # What depends on kernels, with the limits of lesser processors. (On ARM the variables change nothing.)
 processors: whole $(STAMP)
 	@echo "==> other processors"
-	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(BIN)/python -m pytest -n $(JOBS) -m kernels tests/attnmt
-	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(BIN)/python -m pytest -n $(JOBS) -m kernels tests/attnmt
+	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -m kernels $(call MARKED,kernels)
+	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(PYTEST) -m kernels $(call MARKED,kernels)
 
 strict: $(STAMP)
 	@echo "==> strict build"
@@ -159,7 +163,12 @@ strict: $(STAMP)
 
 browser: whole $(STAMP)
 	@echo "==> browser"
-	$(BIN)/python -m pytest -n $(JOBS) -m browser tests
+	$(PYTEST) -m "browser and not nightly" $(call MARKED,browser)
+
+# What is of a kind that the stages above have looked at one of: the other pages, whole editions.
+nightly: whole $(STAMP)
+	@echo "==> more of each kind"
+	$(PYTEST) -m nightly tests
 
 colab: $(STAMP)
 	@echo "==> as in Colab"

@@ -201,8 +201,7 @@ def wait_until(page, expression: str) -> None:
 
 
 def go(page, address: str) -> None:
-    """Open an address; return when all has loaded, also fonts, and a moment later."""
+    """Open an address; return when all has loaded, also fonts."""
     page.context.set_default_timeout(1_000 * SECONDS)
     page.goto(address)
     wait_until(page, "document.fonts.ready.then(() => true)")
-    page.wait_for_timeout(500)  # for what scripts do, or ask for, afterwards

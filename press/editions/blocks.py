@@ -190,7 +190,7 @@ def kept(message: str) -> Counter:
         target = re.search(r"<([^<>]+)>$", inside)
         found["role", name, " ".join((target[1] if target else inside).split())] += 1
     rest = ROLE.sub(" ", message)
-    found.update(("code", code) for _, code in CODE.findall(rest))
+    found.update(("code", " ".join(code.split())) for _, code in CODE.findall(rest))
     rest = CODE.sub(" ", rest)
     found.update(("formula", " ".join(formula.split())) for formula in FORMULA.findall(rest))
     found.update(("link", address) for address in LINK.findall(rest))

@@ -78,6 +78,7 @@ BORN = datetime(2026, 11, 24, tzinfo=UTC)  # in the files' heads
 CONFIG = {
     "language": "ko",
     "language_beside": {"code": "en", "name": "English", "path": "../"},
+    "theme_words": {"By": "지은이:", "Fullscreen mode": "전체 화면으로 보기"},
     "nb_code_prompt_show": "코드 보기",
     "nb_code_prompt_hide": "코드 숨기기",
     "togglebutton_hint": "펼쳐 보기",
@@ -376,7 +377,7 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
         if look.texts:
             headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
     english = [page for page, (_, look) in found.items() if not look.texts]
-    facts = {"headings": headings, "english": english}
+    facts = {"title": config(root)["title"], "headings": headings, "english": english}
     (target / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf8")
     site(target, root)
     return {page: look for page, (_, look) in found.items()}

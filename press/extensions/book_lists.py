@@ -48,6 +48,13 @@ def numbered(env: BuildEnvironment, name: str, title: str) -> str:
     return f"{number}. {title}" if number else title
 
 
+def heading(cells: Iterable[nbformat.NotebookNode]) -> str:
+    """A page's title: its first heading, which a label may precede."""
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    first = next(line for text in texts for line in text.splitlines() if line[:2] == "# ")
+    return bare(first.lstrip("# "))
+
+
 def link(app: Sphinx, from_page: str, to: str, children: list[nodes.Node]) -> nodes.reference:
     """A link to a place on another page; `to` is page#place."""
     page, _, place = to.partition("#")
@@ -152,9 +159,7 @@ class TimeToLearn(SphinxDirective):
 
         def title(path: Path) -> str:
             self.env.note_dependency(str(path))
-            texts = [cell.source for cell in reading.cells_of(path) if cell.cell_type == "markdown"]
-            first = next(line for text in texts for line in text.splitlines() if line[:2] == "# ")
-            return numbered(self.env, path.stem, bare(first.lstrip("# ")))
+            return numbered(self.env, path.stem, heading(reading.cells_of(path)))
 
         parent = nodes.container("", classes=["time-to-learn"])
         lines = time_to_learn(title, root)
@@ -172,9 +177,7 @@ def stored_chapters(
     for path in chapters(Path(env.srcdir)):
         env.note_dependency(str(path))
         notebook = nbformat.read(path, as_version=4)
-        first = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
-        title = bare(first.source.splitlines()[0].lstrip("# "))
-        yield path, numbered(env, path.stem, title), notebook
+        yield path, numbered(env, path.stem, heading(notebook.cells)), notebook
 
 
 # -------------------------------------------------------------------------- running times

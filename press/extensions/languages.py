@@ -5,19 +5,23 @@
   is and where its pages lie, from this site's root: `{code: en, name: English, path: ../}`.
 - Headings of translated pages answer to their English addresses, as `_edition.json` lists them, so
   that a link to a section holds in every language.
+- `theme_words` in `_config.yml` has better words for some of the theme's: `{By: 지은이:}`.
 - A page that is wholly English says so to browsers and screen readers.
 """
 
 import json
+from gettext import NullTranslations
 from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 FACTS = "_edition.json"  # written by `press.editions.korean`
+THEME = ("general", "booktheme")  # where Sphinx keeps the theme's words
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +101,25 @@ def add_switch(
     context["body"] += SAME_PLACE.replace("CODE", json.dumps(beside["code"]))
 
 
+class Words(NullTranslations):
+    """Some words; the theme has the others."""
+
+    def __init__(self, words: dict[str, str], theme: NullTranslations) -> None:
+        super().__init__()
+        self.words = words
+        self.add_fallback(theme)
+
+    def gettext(self, message: str) -> str:
+        return self.words.get(message) or super().gettext(message)
+
+
+def replace_words(app: Sphinx) -> None:
+    """Let the theme say `theme_words`."""
+    if app.config.theme_words:
+        theme = locale.get_translator(*reversed(THEME))
+        locale.translators[THEME] = Words(app.config.theme_words, theme)
+
+
 def mark_english(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
@@ -106,7 +129,9 @@ def mark_english(
 
 def setup(app: Sphinx) -> dict:
     app.add_config_value("language_beside", {}, "html", [dict])
+    app.add_config_value("theme_words", {}, "html", [dict])
     app.add_transform(EnglishAddresses)
+    app.connect("builder-inited", replace_words)
     app.connect("html-page-context", add_switch, priority=900)
     app.connect("html-page-context", mark_english)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,6 +6,7 @@ paragraph, and a picture. A page may have a description of its own: `html_meta` 
 
 import re
 import textwrap
+import unicodedata
 from html import escape, unescape
 from pathlib import Path
 
@@ -13,10 +14,12 @@ import numpy as np
 from docutils import nodes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
 from sphinx.application import Sphinx
 
 from press.colab.cell import repository
 from press.cover import sample
+from press.extensions.languages import facts
 
 FOLDER = "share"  # under _static
 INCHES = (12, 6.3)  # 1,200 x 630 pixels, what Open Graph asks for
@@ -24,7 +27,16 @@ DPI = 100
 BACK = "#10243f"
 FRONT = "#ffffff"
 QUIET = "#b9cbe3"
-LETTERS = 16  # in a line of the title
+FONTS = (  # the first that is installed and has the letters
+    "DejaVu Sans",
+    "Noto Sans CJK KR",
+    "Noto Sans CJK JP",  # what matplotlib calls the file of all of them
+    "Noto Sans KR",
+    "NanumGothic",
+    "Apple SD Gothic Neo",
+    "Malgun Gothic",
+)
+LETTERS = 16  # in a line of the title; half as many, where letters are wide
 SHORTEST = 40  # letters; a shorter paragraph describes nothing
 LONGEST = 200
 ASIDE = (nodes.Admonition, nodes.table, nodes.figure, nodes.list_item, nodes.block_quote)
@@ -99,6 +111,32 @@ def add_tags(
     context["metatags"] = "\n".join([before, *lines])
 
 
+def font_for(text: str) -> str | None:
+    """The font of `FONTS` for a text, or nothing if none has all its letters."""
+    letters = {ord(letter) for letter in text if not letter.isspace()}
+    for font in FONTS:
+        try:
+            found = findfont(FontProperties(family=font, weight="bold"), fallback_to_default=False)
+        except ValueError:  # not installed
+            continue
+        if letters <= get_font(found).get_charmap().keys():
+            return font
+    return None
+
+
+def titles(page: str, title: str, book: str, facts: dict) -> tuple[str, str]:
+    """The titles of a page and of the book to be drawn: English, if no font has their letters."""
+    if font_for(title + book):
+        return title, book
+    return facts.get("headings", {}).get(page, [title])[0], facts.get("title", book)
+
+
+def lines_of(title: str) -> list[str]:
+    """A title in lines that fit beside the picture."""
+    wide = any(unicodedata.east_asian_width(letter) == "W" for letter in title)
+    return textwrap.wrap(title, LETTERS // 2 if wide else LETTERS, break_long_words=False) or [""]
+
+
 def draw(title: str, number: str, book: str, path: Path) -> Path:
     """Draw the picture of a page: its title, and the alignment of the book's first page.
 
@@ -110,13 +148,22 @@ def draw(title: str, number: str, book: str, path: Path) -> Path:
     """
     figure = Figure(figsize=INCHES, dpi=DPI, facecolor=BACK)
     FigureCanvasAgg(figure)
-    lines = textwrap.wrap(title, LETTERS) or [""]
+    font = font_for(title + book) or FONTS[0]
+    lines = lines_of(title)
     size = min(46, 180 / len(lines))
     figure.text(0.06, 0.86, f"Chapter {number}" if number else "", color=QUIET, fontsize=24)
     figure.text(
-        0.06, 0.52, "\n".join(lines), color=FRONT, fontsize=size, va="center", weight="bold"
+        0.06,
+        0.52,
+        "\n".join(lines),
+        color=FRONT,
+        fontsize=size,
+        va="center",
+        weight="bold",
+        family=font,
     )
-    figure.text(0.06, 0.1, "" if title == book else book, color=QUIET, fontsize=26)
+    below = "" if title == book else book
+    figure.text(0.06, 0.1, below, color=QUIET, fontsize=26, family=font)
     ax = figure.add_axes((0.62, 0.12, 0.34, 0.76))
     ax.imshow(np.asarray(sample().alignment), cmap="Blues", aspect="auto", vmin=0, vmax=1)
     ax.set_axis_off()
@@ -132,8 +179,8 @@ def draw_all(app: Sphinx, error: Exception | None) -> None:
     folder = Path(app.outdir, "_static", FOLDER)
     for page in app.env.found_docs:
         number = ".".join(map(str, app.env.toc_secnumbers.get(page, {}).get("", ())))
-        title = app.env.titles[page].astext()
-        draw(title, number, app.config.html_title, path=folder / f"{Path(page).name}.png")
+        title, book = titles(page, app.env.titles[page].astext(), app.config.html_title, facts(app))
+        draw(title, number, book, path=folder / f"{Path(page).name}.png")
 
 
 def setup(app: Sphinx) -> dict:

@@ -312,7 +312,7 @@ def test_help_tells_each_option(run, monkeypatch):
 def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(tmp_path):
     """Its name and its options, without another edit; a wrong option is answered in its name."""
     program = """
-import sys
+import contextlib, io, json, sys
 from attnmt.evidence.corpora import CORPORA
 from conftest import made_up_corpus
 
@@ -321,22 +321,36 @@ def mine(train=60, **more):  # which hands on what it does not know
 
 CORPORA["mine"] = mine
 from attnmt import cli
-sys.exit(cli.main())
+answers = []
+for arguments in json.load(sys.stdin):
+    said, told = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
+        try:
+            code = cli.main(arguments)
+        except SystemExit as stop:
+            code = stop.code
+    answers.append([code, said.getvalue(), told.getvalue()])
+json.dump(answers, sys.stdout)
 """
     paths = [str(Path(__file__).parents[1]), *sys.path]
     environment = BUFFERED | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
 
-    def ask(*arguments):
-        command = [sys.executable, "-c", program, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        return done.returncode, done.stdout, done.stderr
-
-    for command in ("train", "evaluate", "corpus"):
-        code, said, _ = ask(command, "--help")
-        assert (code, "joined, files, mine, stream" in " ".join(said.split())) == (0, True)
     small = ["--model.hidden", "6", "--recipe.epochs", "1", "--corpus.name", "mine"]
-    assert ask("train", str(tmp_path / "model"), *small)[0] == 0
-    code, _, said = ask("train", str(tmp_path / "other"), *small, "--corpus.trains", "7")
+    asked = [[command, "--help"] for command in ("train", "evaluate", "corpus")]
+    asked.append(["train", str(tmp_path / "model"), *small])
+    asked.append(["train", str(tmp_path / "other"), *small, "--corpus.trains", "7"])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    *helped, trained, (code, _, said) = json.loads(done.stdout)
+    for zero, text, _ in helped:
+        assert (zero, "joined, files, mine, stream" in " ".join(text.split())) == (0, True)
+    assert trained[0] == 0
     assert code == 1 and len(said.splitlines()) == 1
     assert "corpus mine: got an unexpected keyword argument 'trains'" in said
     assert said.strip().endswith("It has: train, more")

@@ -24,10 +24,12 @@ from attnmt.encoder import BidirectionalGRU, ForwardGRU, StackedLSTM
 from attnmt.fast import SOONER, sooner
 from attnmt.model import luong
 
-pytestmark = pytest.mark.kernels
-
 COMPANY = [(4, 0), (6, 30)]  # sentences a batch, and extra columns of padding
-every_model = pytest.mark.parametrize("name", FAMILY)
+
+
+def every_model(test):
+    """Of a test of a model: with each one, and on lesser processors, too."""
+    return pytest.mark.kernels(pytest.mark.parametrize("name", FAMILY)(test))
 
 
 def batch_of(model, pairs, extra=0):

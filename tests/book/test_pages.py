@@ -175,6 +175,14 @@ def test_claims_are_read_as_they_were_written():
     assert book_lists.claims(book) == expected
 
 
+def test_a_pages_title_is_its_heading():
+    cells = [
+        nb.new_code_cell("# no heading"),
+        nb.new_markdown_cell("(label)=\n# The title\n\nText."),
+    ]
+    assert book_lists.heading(cells) == "The title"
+
+
 CHAPTERS = sorted(BOOK.glob("[01][0-9]_*.ipynb"))
 
 

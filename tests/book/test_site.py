@@ -1,55 +1,31 @@
-"""The built site in a real browser that reaches nothing but this machine: `make browser`.
+"""The built site in a real browser that reaches nothing but this machine: what a reader does there.
 
-It looks at the strict build, `_build/strict/_build/html`. `ATTNMT_BROWSER=required` in the
-environment turns a missing browser from a reason to skip into a failure.
+It looks at the strict build; `test_each_page.py` has what holds for every page.
 """
 
 import functools
+import io
 import math
 import re
 from collections import defaultdict
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin
 
-import nbformat
 import pytest
 import torch
-import yaml
-from conftest import SITE, go, wait_until
+from axe_playwright_python.sync_playwright import Axe
+from built import PAGES, PHONE, WRITTEN, html_of, luminance, travels, visit
+from conftest import SITE, wait_until
+from PIL import Image
 
 from attnmt.attention import Predictive, weigh
 from attnmt.encoder import Memory
-from press.colab.cell import repository
 from press.contents import ROOT
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("address")]
 
-FOUND = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
-# the slides have tests of their own
-PAGES = [
-    name for name in FOUND if name != "index.html" and not name.startswith(("_static/", "slides/"))
-]
-WRITTEN = [name for name in PAGES if name.startswith("book/")]
-PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
-WEIGHT = 1_250_000  # bytes that a page may bring in all, the first time
-
-
-@pytest.fixture(scope="module", params=PAGES or ["none"])
-def page(request, browser, address):
-    """A page, loaded; its complaints, requests and failures are noted on it."""
-    page = browser.new_page(viewport=DESK)
-    page.name, page.complaints, page.requests = request.param, [], []
-    page.on("console", lambda message: message.type == "error" and complain(page, message.text))
-    page.on("pageerror", lambda error: complain(page, str(error)))
-    page.on("request", lambda asked: page.requests.append(asked.url))
-    page.on("response", lambda got: got.status >= 400 and complain(page, f"{got.status} {got.url}"))
-    go(page, address + request.param)
-    yield page
-    page.close()
-
-
-def complain(page, text: str) -> None:
-    page.complaints.append(text)
+INDEX = 70_000  # bytes that only the search page loads: every word of the book
 
 
 @pytest.fixture
@@ -58,8 +34,7 @@ def fresh(browser, address):
     pages = []
 
     def open_page(name: str, **options):
-        pages.append(browser.new_page(**({"viewport": DESK} | options)))
-        go(pages[-1], address + name)
+        pages.append(visit(browser, address, name, **options))
         return pages[-1]
 
     yield open_page
@@ -67,56 +42,18 @@ def fresh(browser, address):
         opened.close()
 
 
-# --- every page
+# --- what stands in the files of all pages
 
 
-def test_a_page_loads_without_complaint(page):
-    assert page.complaints == []
-
-
-def test_no_request_leaves_the_machine(page, address):
-    assert [url for url in page.requests if not url.startswith((address, "data:"))] == []
-
-
-def test_nothing_on_a_page_would_be_fetched_from_elsewhere(page):
-    """Also not later, as by a click: the page names no script, style, picture or frame outside."""
-    html = (SITE / page.name).read_text(encoding="utf8")
-    loaded = r"<(?:script|img|iframe|source|video|audio|object|embed)\b[^>]*\b(?:src|data)="
-    styles = r"<link\b[^>]*stylesheet[^>]*href="
-    assert re.findall(rf"(?:{loaded}|{styles})[\"']?https?:", html) == []
-    assert re.findall(r"[^\n]{0,60}(?:unpkg|jsdelivr|cdnjs|googleapis)[^\n]{0,60}", html) == []
-
-
-def test_math_is_rendered(page):
-    marked = page.locator(".math").count()
-    assert page.locator(".math math").count() == marked
-    assert page.locator("merror, .math code").count() == 0
-    text = page.locator("main").first.inner_text()
-    assert not re.search(r"\\\(|\\\[|\\begin\{", re.sub(r"(?s)`.*?`", "", text)), page.name
-
-
-def test_equations_fit_on_the_page_of_a_desk(page):
-    """On a phone a long one scrolls; at a desk all of it is seen."""
-    wide = page.evaluate(
-        """[...document.querySelectorAll("div.math, div.math > .formula")]
-            .filter(math => math.scrollWidth > math.clientWidth + 1)
-            .map(math => math.id || math.textContent.trim())"""
-    )
-    assert wide == []
-
-
-def test_pictures_are_there_and_have_alternative_text(page):
-    page.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
-    wait_until(page, "[...document.images].every(image => image.complete)")
-    pictures = page.evaluate(
-        "[...document.images].map(i => [i.currentSrc, i.naturalWidth, i.alt])"
-    ) + page.evaluate(
-        "[...document.querySelectorAll('svg.alignment, .local-window-box > div')]"
-        ".map(s => ['svg', s.clientWidth, s.getAttribute('aria-label') ?? ''])"
-    )
-    for source, width, words in pictures:
-        assert width > 0, source
-        assert len(words) > 3, source
+def head_of(name: str) -> dict[str, str]:
+    html = html_of(name).partition("</head>")[0]
+    found = {}
+    for tag in re.findall(r"<meta\b[^>]*>", html):
+        values = dict(re.findall(r'([\w:-]+)="([^"]*)"', tag))
+        if key := values.get("name", values.get("property")):
+            assert key not in found, (name, key)
+            found[key] = values["content"]
+    return found
 
 
 class Anchors(HTMLParser):
@@ -134,151 +71,79 @@ class Anchors(HTMLParser):
 @functools.cache
 def anchors(name: str) -> Anchors:
     parser = Anchors()
-    parser.feed((SITE / name).read_text(encoding="utf8"))
+    parser.feed(html_of(name))
     return parser
 
 
-def test_links_and_anchors_resolve(page):
+def test_nothing_would_be_fetched_from_elsewhere():
+    """Also not later, as by a click: no page names a script, style, picture or frame outside."""
+    loaded = r"<(?:script|img|iframe|source|video|audio|object|embed)\b[^>]*\b(?:src|data)="
+    styles = r"<link\b[^>]*stylesheet[^>]*href="
+    services = r"[^\n]{0,60}(?:unpkg|jsdelivr|cdnjs|googleapis)[^\n]{0,60}"
+    for name in PAGES:
+        html = html_of(name)
+        assert re.findall(rf"(?:{loaded}|{styles})[\"']?https?:", html) == [], name
+        assert re.findall(services, html) == [], name
+
+
+def test_pictures_and_scripts_keep_nobody_waiting():
+    """A picture says its size, and all but the first wait to be seen; scripts wait for the page."""
+    for name in PAGES:
+        pictures = re.findall(r'<img\b[^>]*src="[^"]*_images/[^>]*>', html_of(name))
+        for number, tag in enumerate(pictures):
+            assert ("width=" in tag and "height=" in tag) or "style=" in tag, (name, tag)
+            assert number == 0 or 'loading="lazy"' in tag, (name, tag)
+        scripts = re.findall(r"<script\b[^>]*\bsrc=[^>]*>", html_of(name))
+        assert scripts, name
+        assert all("defer" in tag or 'type="module"' in tag for tag in scripts), name
+
+
+def test_links_and_anchors_resolve():
     kinds = ("https:", "http:", "mailto:", "javascript:")
-    for link in anchors(page.name).links:
-        if link.startswith(kinds):
-            continue
-        target, fragment = urldefrag(urljoin(page.name, link))
-        target = unquote(target) or page.name
-        assert (SITE / target).is_file(), link
-        if fragment and target.endswith(".html"):
-            assert unquote(fragment) in anchors(target).ids, link
+    for name in PAGES:
+        for link in anchors(name).links:
+            if link.startswith(kinds):
+                continue
+            target, fragment = urldefrag(urljoin(name, link))
+            target = unquote(target) or name
+            assert (SITE / target).is_file(), (name, link)
+            if fragment and target.endswith(".html"):
+                assert unquote(fragment) in anchors(target).ids, (name, link)
 
 
-def test_a_phone_shows_the_whole_width(page):
-    page.set_viewport_size(PHONE)
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    page.set_viewport_size(DESK)
-    assert wide <= PHONE["width"]
+def test_every_page_says_what_it_is_and_no_two_the_same():
+    said = set()
+    for name in WRITTEN:
+        head = head_of(name)
+        assert 40 <= len(head["description"]) <= 240, name
+        assert head["og:description"] == head["description"], name
+        assert not re.search(r"[{}$`]|Project name", head["description"] + head["og:title"]), name
+        picture = SITE / "_static" / "share" / f"{Path(name).stem}.png"
+        assert head["og:image"].endswith(f"_static/share/{picture.name}")
+        assert picture.read_bytes()[16:24] == (1200).to_bytes(4, "big") + (630).to_bytes(4, "big")
+        assert picture.stat().st_size < 100_000, name
+        said.add(head["description"])
+    assert len(said) == len(WRITTEN)
 
 
-def luminance(*layers: str) -> float:
-    """Of a colour, and of those under it where it is translucent; the lowest is opaque."""
-    parts = [0.0] * 3
-    for colour in reversed(layers):
-        *colour, alpha = [*map(float, re.findall(r"[\d.]+", colour)), 1][:4]
-        parts = [alpha * over / 255 + (1 - alpha) * under for over, under in zip(colour, parts)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def test_the_book_refers_to_equations_figures_and_papers():
+    kinds = defaultdict(int)
+    for name in WRITTEN:
+        for link in anchors(name).links:
+            kind = re.search(r"#(equation-|fig-|id\d)", link)
+            kinds[kind[1][:3] if kind else None] += 1
+    assert {"equ", "fig", "id"} <= {key[:3].rstrip("0123456789") for key in kinds if key}
 
 
-# Of each kind of text on a page: its colour, those it lies on, and its first words.
-TEXTS = """() => {
-    const found = {};
-    const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-    for (let node; (node = walker.nextNode()); ) {
-        const parent = node.parentElement;
-        const other = "svg, script, style, [class*=kbd], a.headerlink";
-        if (!node.data.trim() || parent.closest(other)) continue;
-        const layers = [getComputedStyle(parent).color];
-        for (let above = parent; above; above = above.parentElement)
-            layers.push(getComputedStyle(above).backgroundColor);
-        found[layers] ??= [layers, node.data.trim().slice(0, 40)];
-    }
-    return Object.values(found);
-}"""
+def test_the_index_of_all_words_is_small():
+    assert travels(SITE / "searchindex.js") <= INDEX
 
 
-def contrast(text: str, *layers: str) -> float:
-    one, other = luminance(text, *layers), luminance(*layers)
-    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_text_stands_out_in_light_and_dark(page, theme):
-    page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-    back, text = page.evaluate(
-        "[getComputedStyle(document.body).backgroundColor,"
-        " getComputedStyle(document.querySelector('main')).color]"
-    )
-    texts = page.evaluate(TEXTS)
-    page.evaluate("document.documentElement.dataset.theme = 'light'")
-    assert (luminance(back) > luminance(text)) == (theme == "light")
-    assert contrast(text, back) > 7
-    for layers, words in texts:  # of code and boxes, too
-        assert contrast(*layers) > 4.5, (words, layers)
-
-
-def test_buttons_lead_to_colab_a_download_and_an_edit(page):
-    if page.name not in WRITTEN:
-        return
-    stem = page.name.removesuffix(".html")
-    candidates = [ROOT / f"{stem}.ipynb", ROOT / f"{stem}.md"]
-    source = next(path for path in candidates if path.exists())
-    download = page.locator(".btn-download-source-button").get_attribute("href")
-    copy = SITE / urljoin(page.name, download)
-    assert copy.read_bytes() == source.read_bytes()
-    path = source.relative_to(ROOT).as_posix()
-    edit = page.locator(".btn-source-edit-button").get_attribute("href")
-    colab = page.locator("a:has(img[src*=colab]), a.btn-launch-colab-button")
-    if not repository():
-        assert edit in ("publish.html", "#")  # the help page's own address is "#"
-    else:
-        branch = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["branch"]
-        assert edit == f"{repository()}/edit/{branch}/{path}"
-        place = repository().removeprefix("https://github.com/")
-        colab_address = f"https://colab.research.google.com/github/{place}/blob/{branch}/{path}"
-    if source.suffix == ".ipynb":
-        expected = colab_address if repository() else "publish.html"
-        assert colab.get_attribute("href") == expected
-
-
-# --- figures that answer the mouse
-
-
-def draws_an_alignment(cell):
-    """Whether a cell has drawn one. A cell may also say that the run is not there yet."""
-    outputs = cell.get("outputs", [])
-    pictures = [key for output in outputs for key in output.get("data", {}) if "image" in key]
-    return "plots.alignment(" in cell.source and bool(pictures)
-
-
-def test_a_cell_of_an_alignment_tells_its_words_and_weight(page):
-    stored = 0
-    notebook = ROOT / page.name.replace(".html", ".ipynb")
-    if notebook.is_file():
-        stored = notebook.read_text(encoding="utf8").count('<svg class=\\"alignment\\"')
-        assert stored > 0 or not any(map(draws_an_alignment, nbformat.read(notebook, 4).cells))
-    figures = page.locator("svg.alignment")
-    assert figures.count() == stored
-    for number in range(stored):
-        x, y, before = page.evaluate(
-            """number => {
-                const figure = document.querySelectorAll("svg.alignment")[number];
-                const cells = figure.querySelectorAll("path:has(title)");
-                const cell = cells[Math.floor(cells.length / 2)];
-                cell.scrollIntoView({ block: "center", behavior: "instant" });
-                const box = cell.getBoundingClientRect();
-                const stroke = getComputedStyle(cell).stroke;
-                return [box.x + box.width / 2, box.y + box.height / 2, stroke];
-            }""",
-            number,
-        )
-        page.mouse.move(x, y)
-        title, stroke = page.evaluate(
-            """([x, y]) => {
-                const cell = document.elementFromPoint(x, y);
-                return [cell.querySelector("title")?.textContent, getComputedStyle(cell).stroke];
-            }""",
-            [x, y],
-        )
-        assert re.fullmatch(r"\S+ → \S+: [01]\.\d\d", title or ""), title
-        assert (before, stroke) == (
-            "none",
-            "rgb(213, 94, 0)",
-        )  # it is framed while it is pointed at
+# --- the window of local attention
 
 
 def pages_with(text: str) -> list[str]:
-    return [name for name in PAGES if text in (SITE / name).read_text(encoding="utf8")]
-
-
-WINDOWS = pages_with("local-window")
+    return [name for name in PAGES if text in html_of(name)]
 
 
 def expected_weights(scores: list[float], D: int, p: float) -> list[float]:
@@ -306,11 +171,8 @@ SHAPES = """() => {
 }"""
 
 
-@pytest.mark.parametrize("name", WINDOWS or ["none"])
-def test_the_window_moves_and_says_what_the_package_says(fresh, name):
-    if not WINDOWS:
-        pytest.skip("no page has the window of local attention yet")
-    page = fresh(name)
+def test_the_window_moves_and_says_what_the_package_says(fresh):
+    page = fresh("book/05_local_attention.html")
     scores, start = page.evaluate("[localWindow.scores, localWindow.start]")
     picture = (ROOT / "book/figures/local_window.svg").read_text(encoding="utf8")
 
@@ -346,11 +208,6 @@ def test_the_window_moves_and_says_what_the_package_says(fresh, name):
     assert "Window: positions 11 to 11, 1 of 12 words" in said.inner_text()
 
 
-def test_chapter_five_has_the_window():
-    if "book/05_local_attention.html" in PAGES:
-        assert "book/05_local_attention.html" in WINDOWS
-
-
 # --- what opens, and what changes
 
 
@@ -380,9 +237,11 @@ def test_the_theme_button_changes_the_theme(fresh):
 # --- finding one's way
 
 
-def test_the_site_opens_with_the_first_page(fresh):
-    page = fresh("index.html")
+def test_the_site_opens_with_the_first_page(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}index.html")
     page.wait_for_url("**/book/index.html")
+    page.close()
 
 
 def test_search_finds_chapters(fresh, address):
@@ -425,30 +284,25 @@ def test_on_a_phone_the_contents_open_and_close(fresh):
     wait_until(page, f"!({seen})")
 
 
-def test_the_book_refers_to_equations_figures_and_papers():
-    kinds = defaultdict(int)
-    for name in WRITTEN:
-        for link in anchors(name).links:
-            kind = re.search(r"#(equation-|fig-|id\d)", link)
-            kinds[kind[1][:3] if kind else None] += 1
-    assert {"equ", "fig", "id"} <= {key[:3].rstrip("0123456789") for key in kinds if key}
+@pytest.mark.parametrize("name", ["02_fixed_length", "08_whole_family"])
+def test_on_a_dark_page_pictures_have_no_white_paper(fresh, name):
+    page = fresh(f"book/{name}.html", color_scheme="dark")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    # a heat map keeps its colours, since they are its numbers, and is dimmed
+    pictures = page.locator('div.cell_output img:not([alt*="heat map" i], [alt*="dark" i])')
+    assert pictures.count() > 0
+    for number in range(pictures.count()):
+        shown = Image.open(io.BytesIO(pictures.nth(number).screenshot())).convert("L")
+        corners = [
+            shown.getpixel((x, y)) for x in (2, shown.width - 3) for y in (2, shown.height - 3)
+        ]
+        assert max(corners) < 80, pictures.nth(number).get_attribute("alt")
 
 
-def test_the_heaviest_page_is_light_enough(browser, address, capsys):
-    """A first visit, nothing cached; the time is that of this machine."""
-    rows = []
-    for name in PAGES:
-        context = browser.new_context(viewport=DESK)
-        page = context.new_page()
-        go(page, address + name)
-        page.evaluate("navigation = performance.getEntriesByType('navigation')")
-        size = page.evaluate(
-            "[...navigation, ...performance.getEntriesByType('resource')]"
-            ".reduce((sum, entry) => sum + entry.encodedBodySize, 0)"
-        )
-        rows.append((size, page.evaluate("navigation[0].loadEventEnd"), name))
-        context.close()
-    weight, milliseconds, name = max(rows)
-    with capsys.disabled():
-        print(f"\nheaviest page: {name}, {weight / 1e6:.1f} MB, loaded in {milliseconds:.0f} ms")
-    assert weight < WEIGHT
+def test_axe_finds_nothing_in_a_living_block(fresh):
+    page = fresh("book/see_it.html")
+    box = page.locator(".live[data-mode=pair]").first
+    box.locator(".live-start").click()
+    box.locator(".live-view[data-done]").wait_for()
+    found = Axe().run(page, context=".live", options={"resultTypes": ["violations"]}).response
+    assert [(rule["id"], rule["nodes"][0]["html"][:120]) for rule in found["violations"]] == []

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import nbformat
 import pytest
+from built import html_of, visit
 from conftest import SITE, go, wait_until
 
 from press.contents import ROOT, chapters, lectures
@@ -55,14 +56,9 @@ SEEN = """() => {
 
 @pytest.fixture(scope="module", params=NAMES)
 def deck(request, browser, address):
-    """A deck on the screen; its complaints and requests are noted on it."""
-    page = browser.new_page(viewport=SCREEN)
-    page.name, page.complaints, page.requests = request.param, [], []
-    page.on("console", lambda said: said.type == "error" and page.complaints.append(said.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("request", lambda asked: page.requests.append(asked.url))
-    page.on("response", lambda got: got.status >= 400 and page.complaints.append(got.url))
-    go(page, f"{address}slides/{request.param}.html")
+    """A deck on the screen, and what each of its slides shows."""
+    page = visit(browser, address, f"slides/{request.param}.html", viewport=SCREEN)
+    page.name = request.param
     page.wait_for_selector("body.ready")
     page.slides = {}
     for number in range(page.evaluate("Reveal.getTotalSlides()")):
@@ -72,26 +68,25 @@ def deck(request, browser, address):
     page.close()
 
 
-def test_a_deck_loads_without_complaint(deck):
+def test_a_deck_loads_without_complaint_from_this_machine_alone(deck, address):
     assert deck.complaints == []
+    assert [url for url in deck.asked if not url.startswith((address, "data:"))] == []
 
 
-def test_no_request_leaves_the_machine(deck, address):
-    assert [url for url in deck.requests if not url.startswith((address, "data:"))] == []
-
-
-@pytest.mark.parametrize("key", ["ArrowRight", "Space"])
-def test_a_key_leads_through_all_slides(deck, key):
+def test_keys_lead_through_all_slides(deck):
+    """The arrow and the space bar in turn; each shows the next fragment or slide."""
+    place = "(({h, f}) => [h, f ?? -1])(Reveal.getIndices())"
+    ended = "Reveal.isLastSlide() && !Reveal.availableFragments().next"
     deck.evaluate("Reveal.slide(0, 0, -1)")
-    seen = [0]
-    for _ in range(500):
-        if deck.evaluate("Reveal.isLastSlide() && !Reveal.availableFragments().next"):
-            break
-        deck.keyboard.press(key)
-        now = deck.evaluate("Reveal.getIndices().h")
-        seen += [now] if now != seen[-1] else []
-    assert seen == list(range(deck.evaluate("Reveal.getTotalSlides()")))
-    assert len(seen) > 3, f"{deck.name} has {len(seen)} slides: a heading opens one"
+    seen, at_end = [deck.evaluate(place)], False
+    while not at_end:
+        deck.keyboard.press(("ArrowRight", "Space")[len(seen) % 2])
+        now, at_end = deck.evaluate(f"[{place}, {ended}]")
+        assert now > seen[-1], f"a key led from {seen[-1]} to {now}"
+        seen.append(now)
+    slides = sorted({slide for slide, _ in seen})
+    assert slides == list(range(deck.evaluate("Reveal.getTotalSlides()")))
+    assert len(slides) > 3, f"{deck.name} has {len(slides)} slides: a heading opens one"
 
 
 def test_math_and_references_are_rendered(deck):
@@ -150,7 +145,7 @@ def test_pictures_are_there_large_and_described(deck):
 
 def test_every_picture_of_the_chapter_is_shown(deck):
     """In the same order; those of the exercises and solutions are not, nor the live views'."""
-    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    page = html_of(f"book/{deck.name}.html")
     told = page.partition("<article")[2].partition('<section id="exercises">')[0]
     pictures = re.findall(
         r'<(?:img|svg)\b[^>]*? (?:alt|aria-label)="([^"]*)"(?! class="live-)', told
@@ -175,12 +170,12 @@ def test_notes_tell_the_minutes(deck):
 
 def test_equations_have_the_numbers_of_the_page(deck):
     shown = deck.locator(".equation .number").all_text_contents()
-    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    page = html_of(f"book/{deck.name}.html")
     assert shown == re.findall(r'class="eqno">(\([\d.]+\))', page)
 
 
 def test_the_title_says_which_chapter_it_is(deck):
-    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    page = html_of(f"book/{deck.name}.html")
     number = re.search(r'<h1><span class="section-number">(\d+)\. ', page)
     title = deck.locator("section.level1 .above").all_text_contents()[:1]
     assert title == ([f"Chapter {number[1]}"] if number else [])
@@ -196,7 +191,7 @@ def test_scores_have_their_signature(deck):
 
 
 def test_the_page_and_the_slides_lead_to_each_other(deck):
-    page = (SITE / "book" / f"{deck.name}.html").read_text(encoding="utf8")
+    page = html_of(f"book/{deck.name}.html")
     assert f'href="../slides/{deck.name}.html"' in page
     back = deck.locator(".back a").get_attribute("href")
     assert (SITE / "slides" / back).resolve() == SITE / "book" / f"{deck.name}.html"
@@ -229,3 +224,31 @@ def test_the_speaker_view_shows_notes(browser, address):
     wait_until(speaker, "document.querySelector('.speaker-controls-notes').innerText.length > 50")
     assert re.search(r"[\d.]+ min", speaker.inner_text(".speaker-controls-notes"))
     context.close()
+
+
+def test_a_training_runs_on_its_slide_and_leaves_the_keys_alone(browser, address):
+    page = browser.new_page(viewport=SCREEN)
+    go(page, f"{address}slides/03_learning_to_align.html")
+    page.wait_for_selector("body.ready")
+    which = page.evaluate(
+        "[...document.querySelectorAll('.slides > section')].findIndex("
+        "slide => slide.querySelector('.learn'))"
+    )
+    page.evaluate("which => Reveal.slide(which)", which)
+    page.locator(".learn[data-updates='0']").wait_for()
+    page.get_by_role("button", name="Train", exact=True).press("Space")
+    page.wait_for_function("+document.querySelector('.learn').dataset.updates >= 20")
+    assert page.evaluate("Reveal.getIndices().h") == which  # the button's key
+    page.get_by_label("Go back through the training").click(position={"x": 100, "y": 10})
+    page.keyboard.press("ArrowRight")  # after a pointer, the slides'
+    assert page.evaluate("Reveal.getIndices().h") == which + 1
+    page.close()
+
+
+def test_a_printed_training_is_its_still(browser, address):
+    page = browser.new_page(viewport=SCREEN)
+    go(page, f"{address}slides/03_learning_to_align.html?print-pdf")
+    page.wait_for_selector(".pdf-page")
+    assert page.locator(".pdf-page .learn-still svg:visible").count() == 2
+    assert page.locator(".learn-on").count() == 0
+    page.close()

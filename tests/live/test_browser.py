@@ -46,6 +46,7 @@ def sentences():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["rnnsearch", "luong-local-p-feeding"])
 def test_500_test_sentences_in_a_browser(name, sentences, browser, repository):
     path = FOLDER / f"{name}.safetensors"

@@ -601,6 +601,7 @@ def test_german_locks_on(score):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("task", ["german", "copy", "reverse"])
 def test_every_task_and_score_locks_on_with_three_seeds(task, score):
@@ -613,6 +614,7 @@ def test_every_task_and_score_locks_on_with_three_seeds(task, score):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_location_score_locks_on_only_where_the_place_does_not_depend_on_the_length():
     told = {"score": "W(q)[j]"}
     assert min(masses("copy", told, 400)) > LOCKED

@@ -272,8 +272,15 @@ def test_without_attention_there_are_no_weights(visit):
 # --- for everyone
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESK, SMALL], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [
+        pytest.param(DESK, "light", id="desk, light"),
+        pytest.param(SMALL, "dark", id="phone, dark"),
+        pytest.param(DESK, "dark", id="desk, dark", marks=pytest.mark.nightly),
+        pytest.param(SMALL, "light", id="phone, light", marks=pytest.mark.nightly),
+    ],
+)
 def test_axe_finds_nothing(visit, size, theme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = visit("#learn?task=german", viewport=size, color_scheme=theme)

@@ -28,6 +28,7 @@ from attnmt.grammar import written
 from attnmt.text.subwords import Pieces, in_pieces
 from attnmt.vocab import UNK, abbreviations, tokenise
 
+NIGHTLY = pytest.mark.nightly
 ANSWER = Path(__file__).with_name("answer.mjs")
 
 
@@ -75,9 +76,11 @@ def compare(path: Path, sentences: list) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", [slice(0, 100), pytest.param(slice(100, None), marks=NIGHTLY)])
 @pytest.mark.parametrize("name", KEPT)
-def test_500_test_sentences_of_each_model_of_the_package(name, controlled):
-    compare(WEIGHTS / f"{name}.safetensors", [pair.source for pair in controlled.test])
+def test_500_test_sentences_of_each_model_of_the_package(name, part, controlled):
+    """A hundred by each check, and the others at night."""
+    compare(WEIGHTS / f"{name}.safetensors", [pair.source for pair in controlled.test[part]])
 
 
 @pytest.mark.parametrize("name", ["rnnencdec", "rnnsearch", "luong-local-p-feeding"])

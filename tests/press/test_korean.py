@@ -3,18 +3,22 @@
 import json
 import re
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
 import pytest
+import sphinx_book_theme
 from docutils import nodes
 from docutils.utils import new_document
 from hypothesis import given
 from hypothesis import strategies as st
+from sphinx import locale
 
 from press.contents import ROOT
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
+from press.extensions import languages, sharing
 from press.extensions.languages import EnglishAddresses
 from press.run.numbers import unfit
 
@@ -117,6 +121,11 @@ def test_a_translation_keeps_roles_formulas_code_links_and_numbers(changed):
     assert kept(english) != kept(changed)
 
 
+def test_code_may_break_its_line_elsewhere():
+    assert kept("so `export\nA=1` works") == kept("`export A=1`")
+    assert kept("`export A=1`") != kept("`exportA=1`")
+
+
 # --- the catalogue
 
 CATALOGUES = [page for page in (korean.SITE, *PAGES) if korean.catalogue(page).is_file()]
@@ -210,6 +219,43 @@ def test_korean_sentences_are_polite_and_end_as_sentences_do():
 # --- the edition
 
 
+@pytest.fixture
+def theme(monkeypatch):
+    """The theme's words in Korean, as Sphinx keeps them."""
+    monkeypatch.setattr(locale, "translators", {})
+    folder = Path(sphinx_book_theme.get_html_theme_path(), "static", "locales")
+    locale.init([str(folder)], "ko", "booktheme")
+    return locale.get_translation("booktheme")
+
+
+def test_the_edition_has_better_words_than_the_theme(theme):
+    words = korean.CONFIG["theme_words"]
+    before = {word: theme(word) for word in [*words, "Contents"]}
+    for word, better in words.items():
+        assert before[word] not in (word, better), "not in the theme, or no better"
+    languages.replace_words(SimpleNamespace(config=SimpleNamespace(theme_words=words)))
+    assert {word: theme(word) for word in before} == before | words
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_picture_has_the_english_title_where_no_font_has_the_letters(tmp_path, monkeypatch):
+    facts = {"title": "Learning to Align", "headings": {"book/see_it": ["See it", "More"]}}
+    monkeypatch.setattr(sharing, "FONTS", ("DejaVu Sans", "No such font"))
+    assert sharing.titles("book/see_it", "한눈에 보기", "정렬을 배우다", facts) == (
+        "See it",
+        "Learning to Align",
+    )
+    shown = sharing.titles("book/see_it", "Déjà vu", "A book", facts)
+    assert shown == ("Déjà vu", "A book")
+    assert sharing.draw(*(shown[0], "1", shown[1]), tmp_path / "a.png").stat().st_size > 9_999
+
+
+def test_wide_letters_get_shorter_lines():
+    assert sharing.lines_of("모든 시스템을 나란히") == ["모든 시스템을", "나란히"]
+    assert sharing.lines_of("RNNsearch와 나란히") == ["RNNsearch와", "나란히"]
+    assert sharing.lines_of("The whole family side") == ["The whole family", "side"]
+
+
 def test_exercises_are_no_headings(tmp_path):
     """Sphinx keeps the text of an exercise in a section without a title."""
     names, korean_names = ["A chapter", "Exercises"], ["한 장", "연습 문제"]
@@ -270,6 +316,7 @@ def test_a_heading_keeps_its_english_address(book, tmp_path):
     target, _ = generated(book, tmp_path)
     facts = json.loads((target / korean.FACTS).read_text(encoding="utf8"))
     assert facts["english"] == []
+    assert facts["title"] == "Learning to Align"
     assert facts["headings"]["book/index"] == ["Learning to Align", "Run it yourself"]
     assert "Change one thing" in facts["headings"]["book/ten_minutes"]
 

@@ -293,6 +293,7 @@ def has_font(font) -> bool:
 
 @pytest.mark.browser
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_printed_book(printed):
     """One test, since to print takes a while."""
     pages = printed.pages

@@ -160,6 +160,7 @@ def test_the_edition_stands_alone(edition):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_edition_builds_without_a_warning(edition, tmp_path):
     """Outputs that are stale in the book itself aside."""
     copy = shutil.copytree(edition, tmp_path / "edition")

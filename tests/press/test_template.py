@@ -31,6 +31,7 @@ def run(*command: str, cwd: Path) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_chapter_that_is_begun_from_the_template_passes_all_tests(tmp_path):
     """Copied, listed, executed, tested, built strictly, shown as slides, as CONTRIBUTING says."""
     copy = copy_tree(tmp_path / "book")

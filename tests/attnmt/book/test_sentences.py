@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attnmt import grammar_corpus
+from attnmt.book import pretrained
 from attnmt.book.live import sentences
 from attnmt.book.live.sentences import CHAINS, GROWTH, RANDOM, offers
 from attnmt.grammar import fresh_names, names, select, written
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="module")
 def vocabulary():
-    return grammar_corpus(train=8_000, valid=0, test=0, long=0, names=0).source_vocabulary
+    return pretrained("rnnsearch").source_vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,8 @@ def test_a_word_that_the_grammar_lacks_is_refused(vocabulary, monkeypatch):
 # --------------------------------------------------------------------------------- the file
 
 
-def test_the_pages_file_is_what_the_command_writes(tmp_path):
+def test_the_pages_file_is_what_the_command_writes(tmp_path, monkeypatch, vocabulary, offered):
+    monkeypatch.setattr(sentences, "offers", lambda of: offered if of == vocabulary else None)
     sentences.write(tmp_path / "sentences.json")
     assert (ROOT / sentences.PAGE).read_bytes() == (tmp_path / "sentences.json").read_bytes()
 

@@ -106,6 +106,7 @@ def test_an_installation_without_the_component_says_so(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_an_installed_wheel_shows_a_model_without_a_checkout(model, tmp_path):
     """Every file that the page needs is in the package."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]

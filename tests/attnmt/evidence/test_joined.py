@@ -118,6 +118,7 @@ def test_links_are_not_taken_over():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif("ATTNMT_DATA" not in os.environ, reason="needs ATTNMT_DATA, the captions")
 def test_the_plan_learns_from_nearly_all_captions():
     from attnmt.evidence.plan import load_corpus, read_plan

@@ -1,10 +1,8 @@
 """attnmt.grammar: every phenomenon on sentences as they come, checked by eyes of their own."""
 
-import os
-import subprocess
-import sys
 from collections import Counter
 
+import alone
 import pytest
 import sacremoses
 from grammar_validator import english_faults, german_faults, table
@@ -555,7 +553,7 @@ def test_a_faulty_lexicon_is_named_with_its_line(tmp_path, monkeypatch):
         lexicon("odd")
 
 
-@pytest.mark.parametrize("seed", ["0", "1", "random"])
+@pytest.mark.parametrize("seed", ["1", "random"])
 def test_hash_seeds_change_nothing(seed):
     code = (
         "import hashlib\n"
@@ -564,11 +562,5 @@ def test_hash_seeds_change_nothing(seed):
         "text = repr([(x.german, x.english, sorted(x.sure), sorted(x.possible)) for x in s])\n"
         "print(hashlib.sha256(text.encode()).hexdigest()[:16])\n"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONHASHSEED": seed},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert result.stdout.strip() == CHECKSUM
+    said, _ = alone.start(code, PYTHONHASHSEED=seed).communicate()
+    assert said.decode().strip() == CHECKSUM

@@ -2,10 +2,9 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import alone
 import pytest
 
 import attnmt.grammar
@@ -183,33 +182,30 @@ def test_a_folder_that_cannot_be_is_no_error(folder, monkeypatch, drawn, where):
 
 # ------------------------------------------------------------------ several processes, edits
 
-PRINT = (
-    "from attnmt.grammar import store\n"
-    "from pathlib import Path\n"
-    "store.WORTHWHILE = 1\n"
-    "shapes = {'test': (40, range(4, 41)), 'train': (160, range(4, 41))}\n"
-    "print([s.german for p in store.draw_once([lambda: Path('kept')], shapes, 0, 0).values()"
-    " for s in p])\n"
-)
+PRINT = """
+from pathlib import Path
+from attnmt.grammar import store
+store.WORTHWHILE = 1
+shapes = {{"test": (40, range(4, 41)), "train": (160, range(4, 41))}}
+kept = store.draw_once([lambda: Path({folder!r})], shapes, 0, 0)
+print([sample.german for part in kept.values() for sample in part])
+"""
 
 
-def start(folder, source):
-    """A process of its own, in a folder, with the package of another folder."""
-    environment = os.environ | {"PYTHONPATH": str(source)}
-    command = [sys.executable, "-c", PRINT]
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE)
+def start(folder, source=alone.SOURCE):
+    """A process of its own that draws once into a folder, with the grammar of another one."""
+    return alone.start(PRINT.format(folder=str(folder / "kept")), source)
 
 
 def test_two_processes_at_a_time_make_one_whole_file(tmp_path):
-    source = Path(attnmt.grammar.__file__).parents[2]
-    processes = [start(tmp_path, source) for _ in range(3)]
+    processes = [start(tmp_path) for _ in range(3)]
     printed = {process.communicate()[0] for process in processes}
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert len(printed) == 1
     assert len(list((tmp_path / "kept" / "grammar").iterdir())) == 1
     (path,) = (tmp_path / "kept" / "grammar").iterdir()
     written = path.stat().st_mtime_ns
-    assert start(tmp_path, source).communicate()[0] in printed
+    assert start(tmp_path).communicate()[0] in printed
     assert path.stat().st_mtime_ns == written  # it was read, not drawn and written again
 
 

@@ -21,7 +21,7 @@ pytest.importorskip("accelerate")
 import torch
 from torch.distributed import get_rank
 
-from attnmt import Recipe, Translator, beam_search, greedy, luong, perplexity, training
+from attnmt import Recipe, Translator, beam_search, cli, greedy, luong, perplexity, training
 from attnmt.batches import batches
 from attnmt.recipes import BAHDANAU
 from attnmt.scale import processes
@@ -219,69 +219,91 @@ recipe: {name: laptop, epochs: 1, batch_size: 16}
 """
 
 
-def launched(command: str, folder: Path) -> subprocess.CompletedProcess:
-    """What came of torchrun, on a machine without GPUs and on a port that is free."""
-    program, *words = command.split()
-    assert program == "torchrun"
-    return subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", *words],
+# Python runs it first in each process: the process then says how many pairs it learned from.
+WATCH = """\
+import atexit, os
+if "RANK" in os.environ:
+    from attnmt.scale.processes import Together
+    shares, seen = Together.shares, []
+    def watched(self, training):
+        for share in shares(self, training):
+            seen.extend(len(part.target_in) for part in share.parts)
+            yield share
+    Together.shares = watched
+    atexit.register(lambda: open(f"seen.{os.environ['RANK']}", "w").write(str(sum(seen))))
+"""
+LAUNCHERS = {  # on a port that is free
+    "torchrun": ["torch.distributed.run", "--standalone"],
+    "accelerate launch": ["accelerate.commands.launch", "--main_process_port", "0"],
+}
+
+
+def launched(command: str, folder: Path) -> str:
+    """What a launcher's processes print, on a machine without GPUs."""
+    launcher = next(name for name in LAUNCHERS if command.startswith(name))
+    words = command.removeprefix(launcher).split()
+    path = os.pathsep.join([str(folder), ENVIRONMENT["PYTHONPATH"]])
+    done = subprocess.run(
+        [sys.executable, "-m", *LAUNCHERS[launcher], *words],
         cwd=folder,
-        env=ENVIRONMENT | {"CUDA_VISIBLE_DEVICES": ""},
+        env=ENVIRONMENT | {"PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""},
         capture_output=True,
         text=True,
         timeout=300,
     )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """A folder with the settings of a training, and the model that one process makes of them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "settings.yaml").write_text(SETTINGS)
+    (tmp_path / "sitecustomize.py").write_text(WATCH)
+    assert cli.main(["train", "alone", "--config", "settings.yaml", "--device", "cpu"]) == 0
+    return tmp_path
+
+
+def check_same(folder: Path, said: str) -> None:
+    """The launched training made the model that one process makes, and spoke with one voice."""
+    assert said.count("CPU-seconds of training") == 1
+    one, other = (Translator.load(folder / name) for name in ("alone", "my.model"))
+    for weights, same in zip(one.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(same, weights, atol=1e-4, rtol=1e-4)
+
+
+def check_shared(folder: Path) -> None:
+    parts = [int((folder / f"seen.{rank}").read_text()) for rank in (0, 1)]
+    assert sum(parts) == 60 and min(parts) >= 28
 
 
 @pytest.mark.slow
-def test_processes_that_torchrun_started_share(tmp_path):
+def test_processes_that_torchrun_started_share(folder, capfd):
     """Without a device: what Accelerate would leave alone on a CPU, each with a whole model."""
-    (tmp_path / "settings.yaml").write_text(SETTINGS)
-    # each process says how many pairs it had to learn from
-    (tmp_path / "watched.py").write_text(
-        "import sys\n"
-        "from attnmt import cli\n"
-        "from attnmt.scale.processes import Together\n"
-        "shares = Together.shares\n"
-        "seen = [0]\n"
-        "def watched(self, training):\n"
-        "    for share in shares(self, training):\n"
-        "        seen[0] += sum(len(part.target_in) for part in share.parts)\n"
-        "        yield share\n"
-        "Together.shares = watched\n"
-        "code = cli.main()\n"
-        "open(f'seen.{cli.os.environ.get(\"RANK\", \"alone\")}', 'w').write(str(seen[0]))\n"
-        "sys.exit(code)\n"
-    )
     page = (ROOT / "book" / "command_line.md").read_text(encoding="utf8")
     (command,) = [line for line in page.splitlines() if line.startswith("torchrun ")]
-    shared = launched(command.replace("-m attnmt.cli", "watched.py"), tmp_path)
-    assert shared.returncode == 0, shared.stderr
-    parts = [int((tmp_path / f"seen.{rank}").read_text()) for rank in (0, 1)]
-    assert sum(parts) == 60 and min(parts) >= 28
-    assert shared.stdout.count("CPU-seconds of training") == 1  # one of them speaks and writes
-
-    plain = launched(command.replace("my.model", "as.it.stands"), tmp_path)
-    assert plain.returncode == 0, plain.stderr
-    train = [sys.executable, "-m", "attnmt.cli", "train", "alone", "--config", "settings.yaml"]
-    subprocess.run(train, cwd=tmp_path, env=ENVIRONMENT, check=True, capture_output=True)
-    models = [Translator.load(tmp_path / name) for name in ("alone", "my.model", "as.it.stands")]
-    for weights in zip(*(model.parameters() for model in models), strict=True):
-        for other in weights[1:]:
-            torch.testing.assert_close(other, weights[0], atol=1e-4, rtol=1e-4)
-
+    check_same(folder, launched(command, folder))
+    check_shared(folder)
     corpus = "--corpus.train 60 --corpus.lengths [4,6] --corpus.valid 20 --corpus.test 20"
     measure = f"evaluate my.model {corpus}"
-    measured = launched(command.partition("train")[0] + measure, tmp_path)
-    one = subprocess.run(
-        [sys.executable, "-m", "attnmt.cli", *measure.split()],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-    )
-    assert measured.returncode == 0, measured.stderr
-    assert measured.stdout == one.stdout
+    measured = launched(command.partition("train")[0] + measure, folder)
+    capfd.readouterr()
+    assert cli.main(measure.split()) == 0
+    assert measured == capfd.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("how", ["", "--multi_gpu "], ids=["as it is", "told to start several"])
+def test_without_gpus_accelerate_launch_starts_one_process_unless_told(folder, how):
+    """The page says so. The one learns from all pairs; several share them."""
+    command = f"accelerate launch {how}--num_processes 2 -m attnmt.cli train my.model"
+    check_same(folder, launched(f"{command} --config settings.yaml", folder))
+    if how:
+        check_shared(folder)
+    else:
+        assert not list(folder.glob("seen.*"))
 
 
 def test_processes_that_cannot_be_joined_end_with_one_line(monkeypatch):

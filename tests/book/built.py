@@ -1,0 +1,103 @@
+"""The pages of the strict build, how a test opens one, and how well its text can be read.
+
+`make browser` looks at each core page and at one page of every other kind; the rest are looked at
+by `make nightly`.
+"""
+
+import gzip
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from conftest import SITE, go
+
+from press.contents import lectures
+
+FOUND = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+# the slides have tests of their own
+PAGES = [
+    name for name in FOUND if name != "index.html" and not name.startswith(("_static/", "slides/"))
+]
+WRITTEN = [name for name in PAGES if name.startswith("book/")]
+# Beside the core pages: live blocks, words alone, evidence, lists that the build makes, the search.
+OTHER_KINDS = ("index", "see_it", "watch_it_learn", "how_to", "evidence_8", "claims", "exercises")
+OTHER_KINDS += ("api", "search")
+BY_DAY = {path.stem for path in lectures()} | {*OTHER_KINDS}
+LOOKED_AT = [
+    pytest.param(name, marks=() if Path(name).stem in BY_DAY else pytest.mark.nightly)
+    for name in PAGES or ["none"]
+]
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+
+def html_of(name: str) -> str:
+    return (SITE / name).read_text(encoding="utf8")
+
+
+def file_of(address: str) -> Path:
+    return SITE / unquote(urlsplit(address).path.lstrip("/"))
+
+
+def visit(browser, address: str, name: str, **options):
+    """A page as at a first visit; what it complains of and asks for is noted on it."""
+    page = browser.new_page(**({"viewport": DESK} | options))
+    page.name, page.complaints, page.asked = name, [], []
+    complain = page.complaints.append
+    page.on("console", lambda said: said.type == "error" and complain(said.text))
+    page.on("pageerror", lambda error: complain(str(error)))
+    page.on("request", lambda asked: page.asked.append(asked.url))
+    page.on("response", lambda got: got.status >= 400 and complain(f"{got.status} {got.url}"))
+    go(page, address + name)
+    return page
+
+
+TEXTUAL = (".html", ".css", ".js", ".mjs", ".svg", ".json")
+
+
+def travels(path: Path) -> int:
+    """The bytes of a file on their way."""
+    content = path.read_bytes()
+    return len(gzip.compress(content, 6)) if path.suffix in TEXTUAL else len(content)
+
+
+# --- text on its ground
+
+
+def luminance(*layers: str) -> float:
+    """Of a colour, and of those under it where it is translucent; the lowest is opaque."""
+    parts = [0.0] * 3
+    for colour in reversed(layers):
+        *colour, alpha = [*map(float, re.findall(r"[\d.]+", colour)), 1][:4]
+        parts = [alpha * over / 255 + (1 - alpha) * under for over, under in zip(colour, parts)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+# Of each kind of text that is seen on a page: its colour, those it lies on, and its first words.
+TEXTS = """() => {
+    const found = {}, known = new Map([[null, []]]);
+    const grounds = (part) => {
+        if (!known.has(part)) {
+            const own = getComputedStyle(part).backgroundColor;
+            const below = grounds(part.parentElement);
+            known.set(part, own === "rgba(0, 0, 0, 0)" ? below : [own, ...below]);
+        }
+        return known.get(part);
+    };
+    const other = "svg, script, style, noscript, [class*=kbd], a.headerlink";
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walker.nextNode()); ) {
+        const parent = node.parentElement;
+        if (!node.data.trim() || parent.closest(other)) continue;
+        if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        const layers = [getComputedStyle(parent).color, ...grounds(parent)];
+        found[layers] ??= [layers, node.data.trim().slice(0, 40)];
+    }
+    return Object.values(found);
+}"""
+
+
+def contrast(text: str, *layers: str) -> float:
+    one, other = luminance(text, *layers), luminance(*layers)
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)

@@ -1,0 +1,261 @@
+"""What holds for each page of the book, in a real browser that reaches nothing but this machine.
+
+A page is opened once, as at a first visit, and all is looked at there, from a phone's width to a
+desk's. `ATTNMT_BROWSER=required` in the environment turns a missing browser from a reason to skip
+into a failure.
+"""
+
+import re
+from urllib.parse import urljoin
+
+import nbformat
+import pytest
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+from built import (
+    DESK,
+    LOOKED_AT,
+    TEXTS,
+    WRITTEN,
+    contrast,
+    file_of,
+    html_of,
+    luminance,
+    travels,
+    visit,
+)
+from conftest import SITE, wait_until
+
+from press.colab.cell import repository
+from press.contents import ROOT
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module", params=LOOKED_AT)
+def page(request, browser, address):
+    """A page after its first visit, with the bytes that it brought."""
+    page = visit(browser, address, request.param)
+    page.wait_for_timeout(500)  # for what scripts do, or ask for, afterwards
+    page.asked = [url for url in page.asked if not url.startswith("data:")]
+    page.bytes = page.evaluate(
+        "['navigation', 'resource'].flatMap(kind => performance.getEntriesByType(kind))"
+        ".reduce((sum, entry) => sum + entry.encodedBodySize, 0)"
+    )
+    yield page
+    page.close()
+
+
+# --- what it loads
+
+# Without its pictures, the first time. Bytes as a static host sends them: text compressed. Without
+# formulas and live blocks a page makes four requests: itself, style, script, and the small picture
+# of its tab.
+REQUESTS = 9
+# The box of this page is its content and begins at once: a style, modules, its words, and a worker
+# that reads the modules again.
+TRAINS = {"book/watch_it_learn.html": 16}
+SHARED = 135_000  # all but the page itself
+TEXT = 110_000  # the page
+WHOLE = 1_250_000  # as it lies, with its pictures
+
+
+def test_a_page_loads_without_complaint_from_this_machine_alone(page, address):
+    assert page.complaints == []
+    assert [url for url in page.asked if not url.startswith(address)] == []
+
+
+def test_a_page_is_light(page):
+    files = [file_of(url) for url in page.asked if "/_images/" not in url]
+    own, *shared = (travels(file) for file in files if file.name != "searchindex.js")
+    assert len(files) <= TRAINS.get(page.name, REQUESTS), files
+    assert sum(shared) <= SHARED
+    assert own <= TEXT
+    assert page.bytes < WHOLE
+
+
+def test_only_a_page_with_formulas_loads_something_for_them(page):
+    fonts = [url for url in page.asked if url.endswith("math.woff")]
+    assert len(fonts) == ("<math" in html_of(page.name))
+    assert not any("mathjax" in url.lower() for url in page.asked)
+
+
+# --- what it shows
+
+
+def test_math_is_rendered(page):
+    marked = page.locator(".math").count()
+    assert page.locator(".math math").count() == marked
+    assert page.locator("merror, .math code").count() == 0
+    text = page.locator("main").first.inner_text()
+    assert not re.search(r"\\\(|\\\[|\\begin\{", re.sub(r"(?s)`.*?`", "", text))
+
+
+def test_equations_fit_on_the_page_of_a_desk(page):
+    """On a phone a long one scrolls; at a desk all of it is seen."""
+    wide = page.evaluate(
+        """[...document.querySelectorAll("div.math, div.math > .formula")]
+            .filter(math => math.scrollWidth > math.clientWidth + 1)
+            .map(math => math.id || math.textContent.trim())"""
+    )
+    assert wide == []
+
+
+def test_pictures_are_there_in_their_proportions_and_have_alternative_text(page):
+    page.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
+    wait_until(page, "[...document.images].every(image => image.complete)")
+    for source, width, height, natural_width, natural_height, words in page.evaluate(
+        "[...document.images].map(i => [i.currentSrc, i.clientWidth, i.clientHeight,"
+        " i.naturalWidth, i.naturalHeight, i.alt])"
+    ):
+        assert natural_width > 0, source
+        assert len(words) > 3, source
+        if width and "/_images/" in source:
+            proportion = natural_width / natural_height
+            assert width / height == pytest.approx(proportion, rel=0.02), source
+    for width, words in page.evaluate(
+        "[...document.querySelectorAll('svg.alignment, .local-window-box > div')]"
+        ".map(s => [s.clientWidth, s.getAttribute('aria-label') ?? ''])"
+    ):
+        assert width > 0 and len(words) > 3, words
+
+
+def test_buttons_lead_to_colab_a_download_and_an_edit(page):
+    if page.name not in WRITTEN:
+        return
+    stem = page.name.removesuffix(".html")
+    candidates = [ROOT / f"{stem}.ipynb", ROOT / f"{stem}.md"]
+    source = next(path for path in candidates if path.exists())
+    download = page.locator(".btn-download-source-button").get_attribute("href")
+    copy = SITE / urljoin(page.name, download)
+    assert copy.read_bytes() == source.read_bytes()
+    path = source.relative_to(ROOT).as_posix()
+    edit = page.locator(".btn-source-edit-button").get_attribute("href")
+    colab = page.locator("a:has(img[src*=colab]), a.btn-launch-colab-button")
+    if not repository():
+        assert edit in ("publish.html", "#")  # the help page's own address is "#"
+    else:
+        branch = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["branch"]
+        assert edit == f"{repository()}/edit/{branch}/{path}"
+        place = repository().removeprefix("https://github.com/")
+        colab_address = f"https://colab.research.google.com/github/{place}/blob/{branch}/{path}"
+    if source.suffix == ".ipynb":
+        expected = colab_address if repository() else "publish.html"
+        assert colab.get_attribute("href") == expected
+
+
+# --- on every screen, in light and dark, for everyone
+
+WIDTHS = 360, 390, 768, 1024, 1200, 1400
+
+# What reaches out of the column, and is not in a box that scrolls; and outputs that scroll.
+BEYOND = """() => {
+    const found = [];
+    if (document.documentElement.scrollWidth > innerWidth) found.push("the page");
+    const column = document.querySelector("article.bd-article");
+    if (!column) return found; // the search
+    const edge = column.getBoundingClientRect().right + 1;
+    const scrolls = (part) => /auto|scroll/.test(getComputedStyle(part).overflowX);
+    const boxed = (part) => part !== column && (scrolls(part) || boxed(part.parentElement));
+    const named = (part) => `${part.tagName} ${part.textContent.trim().slice(0, 40) || part.alt}`;
+    for (const part of column.querySelectorAll("div.cell_output *, figure, img, table, pre")) {
+        if (part.closest(".live, math, svg *")) continue;
+        const box = part.getBoundingClientRect();
+        if (box.width && box.right > edge && !boxed(part.parentElement)) found.push(named(part));
+        const cut = part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 0;
+        const text = part.matches("div.cell_output pre");
+        const columns = part.closest("div.columns, div.highlight-python");
+        const wide = innerWidth < 1000 && columns;
+        if (cut && text && !wide) found.push(`scrolls: ${named(part)}`);
+    }
+    return found;
+}"""
+FORESTS = """() => [...document.querySelectorAll('img[alt*="forest" i]')].map((image) => {
+    const box = image.getBoundingClientRect();
+    return [box.left, box.right, innerWidth];
+})"""
+
+
+def test_nothing_runs_out_of_its_column(page):
+    found = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        if beyond := page.evaluate(BEYOND):
+            found[width] = beyond
+        for left, right, inner in page.evaluate(FORESTS):  # the verdicts stand at the right
+            assert left >= 0 and right <= inner, (width, left, right)
+    page.set_viewport_size(DESK)
+    assert found == {}
+
+
+# To a theme, and its transitions to their ends.
+TURN = """theme => {
+    document.documentElement.dataset.theme = theme;
+    document.getAnimations().forEach((change) => change.finish());
+}"""
+
+
+def test_text_stands_out_in_light_and_dark(page):
+    for theme in ("dark", "light"):
+        page.evaluate(TURN, theme)
+        back, text = page.evaluate(
+            "[getComputedStyle(document.body).backgroundColor,"
+            " getComputedStyle(document.querySelector('main')).color]"
+        )
+        assert (luminance(back) > luminance(text)) == (theme == "light")
+        assert contrast(text, back) > 7
+        for layers, words in page.evaluate(TEXTS):  # of code and boxes, too
+            assert contrast(*layers) > 4.5, (theme, words, layers)
+
+
+def test_axe_finds_nothing(page):
+    """Colours aside, which it takes its time for: the test above looks at all of them."""
+    rules = {"color-contrast": {"enabled": False}}
+    options = {"resultTypes": ["violations"], "rules": rules}
+    found = Axe().run(page, options=options).response["violations"]
+    told = [(rule["id"], rule["nodes"][0]["html"][:120], len(rule["nodes"])) for rule in found]
+    assert told == []
+
+
+# --- figures that answer the mouse
+
+
+def draws_an_alignment(cell):
+    """Whether a cell has drawn one. A cell may also say that the run is not there yet."""
+    outputs = cell.get("outputs", [])
+    pictures = [key for output in outputs for key in output.get("data", {}) if "image" in key]
+    return "plots.alignment(" in cell.source and bool(pictures)
+
+
+def test_a_cell_of_an_alignment_tells_its_words_and_weight(page):
+    stored = 0
+    notebook = ROOT / page.name.replace(".html", ".ipynb")
+    if notebook.is_file():
+        stored = notebook.read_text(encoding="utf8").count('<svg class=\\"alignment\\"')
+        assert stored > 0 or not any(map(draws_an_alignment, nbformat.read(notebook, 4).cells))
+    figures = page.locator("svg.alignment")
+    assert figures.count() == stored
+    for number in range(stored):
+        x, y, before = page.evaluate(
+            """number => {
+                const figure = document.querySelectorAll("svg.alignment")[number];
+                const cells = figure.querySelectorAll("path:has(title)");
+                const cell = cells[Math.floor(cells.length / 2)];
+                cell.scrollIntoView({ block: "center", behavior: "instant" });
+                const box = cell.getBoundingClientRect();
+                const stroke = getComputedStyle(cell).stroke;
+                return [box.x + box.width / 2, box.y + box.height / 2, stroke];
+            }""",
+            number,
+        )
+        page.mouse.move(x, y)
+        title, stroke = page.evaluate(
+            """([x, y]) => {
+                const cell = document.elementFromPoint(x, y);
+                return [cell.querySelector("title")?.textContent, getComputedStyle(cell).stroke];
+            }""",
+            [x, y],
+        )
+        assert re.fullmatch(r"\S+ → \S+: [01]\.\d\d", title or ""), title
+        # it is framed while it is pointed at
+        assert (before, stroke) == ("none", "rgb(213, 94, 0)")
