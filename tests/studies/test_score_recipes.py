@@ -27,7 +27,7 @@ def test_a_trial_has_the_plans_recipe_with_a_share_of_its_rate(corpus_name, shar
 
 
 def test_the_seed_of_the_trials_is_no_recorded_runs():
-    assert SEED == STORE["seed"]
+    assert STORE["seed"] == SEED
     assert SEED not in {seed for _, _, seed in planned().values()}
 
 
@@ -61,4 +61,4 @@ def test_a_system_has_all_its_trials_or_none():
 @pytest.mark.parametrize(("name", "trial"), TRIALS)
 def test_a_trial_was_trained_to_its_end_or_diverged(name, trial):
     assert len(trial["valid_perplexity"]) in (0, EPOCHS[name])
-    assert all(1 < perplexity for perplexity in trial["valid_perplexity"])
+    assert all(perplexity > 1 for perplexity in trial["valid_perplexity"])
