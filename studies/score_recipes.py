@@ -1,0 +1,107 @@
+"""Which learning rate and which first weights suit each of Luong's scores?
+
+The recipe of the recorded runs was found with dot, and so may favour dot. Each score, local-p among
+them, is therefore tried with half, once and twice that recipe's learning rate, and with each kind
+of first weights: PyTorch's; the paper's, uniform in +-0.1; and for general also ``W_a`` at the
+identity, where it begins as dot. A trial is a shorter training with the same schedule: three of the
+nine epochs on captions, two of the five on the controlled corpus, the rate halved for the last. The
+perplexity on validation chooses; the seed of the trials is no recorded run's. A trial that diverged
+has no perplexity. Start it again to go on: what is stored is not trained again. Usage: make study
+NAME=score_recipes
+"""
+
+import time
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import torch
+
+from attnmt import Recipe, Translator, fit
+from attnmt.corpus import Corpus
+from attnmt.evidence.models import MODELS
+from attnmt.evidence.plan import load_corpus, model_arguments, read_plan
+from studies.study import head_of, open_store, save_store, store_of
+
+STORE = store_of(__file__)
+SEED = 1_000  # of the first weights and of the batches
+SHARES = (1.0, 0.5, 2.0)  # of the recipe's learning rate
+EPOCHS = {"multi30k": 3, "grammar": 2}
+SYSTEMS = (
+    "luong-general",
+    "luong-dot",
+    "luong-local-p",
+    "luong-scaled-dot",
+    "luong-concat",
+    "luong-location",
+)
+
+
+def first_weights(system: str) -> tuple[str, ...]:
+    """The kinds of first weights that a system of the plan is tried with."""
+    general = read_plan()["systems"][system]["score"] == "general"
+    return ("torch", "paper", "identity") if general else ("torch", "paper")
+
+
+def settings(system: str) -> Iterator[tuple[str, float]]:
+    """First weights and share of the learning rate of each trial of a system."""
+    return product(first_weights(system), SHARES)
+
+
+def recipe(corpus_name: str, share: float) -> Recipe:
+    """The recipe of a trial: the plan's, shorter, with a share of its learning rate."""
+    whole = read_plan()["corpora"][corpus_name]["recipe"]
+    epochs = EPOCHS[corpus_name]
+    return Recipe(
+        epochs=epochs,
+        batch_size=whole["batch_size"],
+        learning_rate=share * whole["learning_rate"],
+        halve_after=epochs - 1,
+    )
+
+
+def begin(corpus: Corpus, corpus_name: str, system: str, init: str) -> Translator:
+    """A system of the plan before its training."""
+    arguments = model_arguments(system, corpus_name)
+    constructor = MODELS[arguments.pop("model")]
+    drawn = "torch" if init == "identity" else init
+    model = constructor(corpus, **arguments, init=drawn, seed=SEED)
+    if init == "identity":
+        torch.nn.init.eye_(model.decoder.attention.score.W_a.weight)
+    return model
+
+
+def trial(corpus: Corpus, corpus_name: str, system: str, init: str, share: float) -> dict[str, Any]:
+    """Train one model: its validation perplexity after each epoch, and what that took."""
+    model = begin(corpus, corpus_name, system, init)
+    began = time.process_time()
+    try:
+        history = fit(
+            model, corpus, recipe(corpus_name, share), seed=SEED, device="cpu", progress=False
+        )
+        perplexities = [round(epoch.valid_perplexity, 4) for epoch in history.epochs]
+    except FloatingPointError:  # the training diverged
+        perplexities = []
+    return {
+        "system": system,
+        "first_weights": init,
+        "share": share,
+        "valid_perplexity": perplexities,
+        "cpu_seconds": round(time.process_time() - began),
+    }
+
+
+def main() -> None:
+    """Make the trials that are missing, system by system."""
+    store = open_store(STORE, head_of(__file__) | {"seed": SEED, "epochs": EPOCHS}, "trials")
+    trials = store.setdefault("trials", {name: [] for name in EPOCHS})
+    for name in EPOCHS:
+        corpus = load_corpus(name)
+        for system in SYSTEMS:
+            for init, share in settings(system):
+                key = (system, init, share)
+                if key in {(t["system"], t["first_weights"], t["share"]) for t in trials[name]}:
+                    continue
+                trials[name].append(trial(corpus, name, *key))
+                print(name, trials[name][-1], flush=True)
+                save_store(STORE, store)
