@@ -237,7 +237,7 @@ def test_a_training_runs_on_its_slide_and_leaves_the_keys_alone(browser, address
     page.evaluate("which => Reveal.slide(which)", which)
     page.locator(".learn[data-updates='0']").wait_for()
     page.get_by_role("button", name="Train", exact=True).press("Space")
-    page.wait_for_function("+document.querySelector('.learn').dataset.updates >= 20")
+    wait_until(page, "+document.querySelector('.learn').dataset.updates >= 20")
     assert page.evaluate("Reveal.getIndices().h") == which  # the button's key
     page.get_by_label("Go back through the training").click(position={"x": 100, "y": 10})
     page.keyboard.press("ArrowRight")  # after a pointer, the slides'
