@@ -175,7 +175,7 @@ def copy(app, error) -> None:
     if error is None and app.builder.format == "html":
         folder = Path(app.outdir, "_static", FOLDER)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (*MODULES, "see.css"):
+        for name in (*MODULES, "see.css", "embedded.css"):
             shutil.copyfile(SOURCE / name, folder / name)
 
 
