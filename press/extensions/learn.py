@@ -26,7 +26,7 @@ from docutils.parsers.rst import directives
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from press.extensions.live import FOLDER, SOURCE
+from press.extensions.live import ADDRESS, FOLDER, SERVE, SOURCE, hints, language_of
 
 logger = logging.getLogger(__name__)
 MODULES = (
@@ -52,7 +52,16 @@ CHOICES = {  # option -> what it may be; None: a line of its own
     "seed": tuple(str(seed) for seed in range(100)),
 }
 HEIGHT = 720
-LANGUAGES = ("en", "ko")  # of the stills
+SCRIPTLESS = {
+    "en": "Here a network learns to look at the right word, where scripts are allowed.",
+    "ko": "스크립트를 켜면 신경망이 맞는 단어를 보는 법을 여기에서 배웁니다.",
+}
+AS_FILE = {
+    "en": "Browsers train nothing on a page that was opened as a file. "
+    f"Type {SERVE} and open {ADDRESS}.",
+    "ko": "파일로 연 페이지에서는 브라우저가 학습을 실행하지 않습니다. "
+    f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
+}
 
 
 def chosen(task: str, options: dict[str, str]) -> dict[str, object]:
@@ -95,14 +104,7 @@ def box(task: str, options: dict[str, str], height: int = HEIGHT, language: str 
         f'<div class="live learn" style="min-height: {height}px">'
         f'<script type="application/json" class="learn-options">{told}</script>'
         f'<div class="learn-still">{still(spec, language)}</div>'
-        '<noscript><p class="live-hint">Here a network learns to look at the right word, where'
-        " scripts are allowed.</p></noscript>"
-        '<p class="live-hint live-file" hidden>Browsers train nothing on a page that was opened as'
-        " a file. Type <code>python3 -m http.server --directory _build/html</code> and open"
-        " <code>http://localhost:8000</code>.</p>"
-        '<script>if (location.protocol === "file:")'
-        " document.currentScript.previousElementSibling.hidden = false;</script>"
-        "</div>"
+        f"{hints(SCRIPTLESS[language], AS_FILE[language])}</div>"
     )
 
 
@@ -127,7 +129,7 @@ class Learn(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         options = dict(self.options)
         height = options.pop("height", HEIGHT)
-        language = self.config.language if self.config.language in LANGUAGES else "en"
+        language = language_of(self.config)
         try:
             html = box(self.arguments[0], options, height, language)
             drawn = still_path(chosen(self.arguments[0], options), language)

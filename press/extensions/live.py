@@ -12,7 +12,7 @@ in print or in Colab::
 Two models stand side by side. With `:frames:` one step is shown frame by frame, and with two models
 the reader chooses. Every block has a still: the component itself as it stands before anyone touches
 it, drawn from the built pages by `python -m press.extensions.stills`, and stored in
-`book/_live/stills`.
+`book/_live/stills`, one for each language.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ SOURCE = ROOT / "book" / "_live"
 MODULES = (
     "page.mjs",
     "see.mjs",
+    "words_ko.mjs",
     "translator.mjs",
     "see.css",
     "sentences.json",
@@ -58,6 +59,20 @@ MODULES = (
 FOLDER = "live"  # of the site's _static
 OPTIONS = ("sentence", "english", "frames")
 LIMIT = 5_000_000  # bytes that one page may fetch
+SERVE = "<code>python3 -m http.server --directory _build/html</code>"
+ADDRESS = "<code>http://localhost:8000</code>"
+START = {"en": "Try it", "ko": "해 보기"}  # the button
+SCRIPTLESS = {
+    "en": "Here a model translates as you type, where scripts are allowed. This is how it begins.",
+    "ko": "스크립트를 켜면 입력하는 대로 모델이 번역합니다. 처음 모습은 이렇습니다.",
+}
+AS_FILE = {
+    "en": "Browsers run no model from a page that was opened as a file. "
+    f"Type {SERVE} and open {ADDRESS}.",
+    "ko": "파일로 연 페이지에서는 브라우저가 모델을 실행하지 않습니다. "
+    f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
+}
+LANGUAGES = tuple(START)
 
 
 @dataclass(frozen=True)
@@ -130,31 +145,39 @@ def block(models: str, options: dict[str, str]) -> Block:
 # ---------------------------------------------------------------------------------------- its HTML
 
 
-def box(shown: Block) -> str:
-    """The block as HTML: its still, and what the component is told at the first touch."""
-    told = json.dumps(shown.options, ensure_ascii=False).replace("</", "<\\/")
+def language_of(config) -> str:
+    """Of the site that Sphinx builds, where a block speaks it; else English."""
+    return config.language if config.language in LANGUAGES else "en"
+
+
+def hints(scriptless: str, as_file: str) -> str:
+    """What a block says where scripts are not allowed, and on a page opened as a file."""
     return (
-        f'<div class="live" data-mode="{shown.mode}">'
-        f'<script type="application/json" class="live-options">{told}</script>'
-        f'<div class="live-still">{still(shown)}</div>'
-        "<noscript><p class='live-hint'>Here a model translates as you type, where scripts are"
-        " allowed. This is how it begins.</p></noscript>"
-        '<p class="live-hint live-file" hidden>Browsers run no model from a page that was opened as'
-        " a file. Type <code>python3 -m http.server --directory _build/html</code> and open"
-        " <code>http://localhost:8000</code>.</p>"
+        f'<noscript><p class="live-hint">{scriptless}</p></noscript>'
+        f'<p class="live-hint live-file" hidden>{as_file}</p>'
         '<script>if (location.protocol === "file:")'
         " document.currentScript.previousElementSibling.hidden = false;</script>"
-        "</div>"
     )
 
 
-def still_path(shown: Block) -> Path:
-    return SOURCE / "stills" / f"{shown.name}.html"
+def box(shown: Block, language: str = "en") -> str:
+    """The block as HTML: its still, and what the component is told at the first touch."""
+    told = json.dumps(shown.options, ensure_ascii=False).replace("</", "<\\/")
+    return (
+        f'<div class="live" data-mode="{shown.mode}" data-start="{START[language]}">'
+        f'<script type="application/json" class="live-options">{told}</script>'
+        f'<div class="live-still">{still(shown, language)}</div>'
+        f"{hints(SCRIPTLESS[language], AS_FILE[language])}</div>"
+    )
 
 
-def still(shown: Block) -> str:
+def still_path(shown: Block, language: str) -> Path:
+    return SOURCE / "stills" / f"{shown.name}.{language}.html"
+
+
+def still(shown: Block, language: str) -> str:
     """The stored picture of a block; a sentence where it was not drawn yet."""
-    path = still_path(shown)
+    path = still_path(shown, language)
     if path.is_file():
         return path.read_text(encoding="utf8")
     return f'<p lang="de">{escape(shown.sentence)}</p><p>{escape(shown.english)}</p>'
@@ -239,13 +262,15 @@ class Live(SphinxDirective):
             shown = block(self.arguments[0], self.options)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
-        if self.env.app.builder.format == "html" and not still_path(shown).is_file():
+        language = language_of(self.config)
+        drawn = still_path(shown, language)
+        if self.env.app.builder.format == "html" and not drawn.is_file():
             message = "live: %s was not drawn yet: now run python -m press.extensions.stills"
-            logger.warning(message, still_path(shown).name, location=self.get_location())
-        self.env.note_dependency(str(still_path(shown)))
+            logger.warning(message, drawn.name, location=self.get_location())
+        self.env.note_dependency(str(drawn))
         models_of(self.env).setdefault(self.env.docname, set()).update(shown.models)
         figure = nodes.container(classes=["live-figure"])
-        figure += nodes.raw("", box(shown), format="html")
+        figure += nodes.raw("", box(shown, language), format="html")
         caption = nodes.container(classes=["live-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
         figure += caption
