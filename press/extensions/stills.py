@@ -9,28 +9,24 @@ node: two pictures, before and after.
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
 from attnmt.files import write_aside
+from press.browser import chromium, served
 from press.contents import ROOT
-from press.editions.pdf import chromium
 from press.extensions import learn, live
 
 PAGE = '<!doctype html><html><link rel="stylesheet" href="see.css"><body></body></html>'
 DRAW = Path(__file__).with_name("still.js").read_text(encoding="utf8")
-
 
 UNUSED = (
     "label, .live-list, .live-notes, .live-buttons, .live-controls, .live-which, .live-lines,"
@@ -38,27 +34,21 @@ UNUSED = (
 )
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """A server that says nothing."""
-
-    def log_message(self, *args) -> None:
-        pass
+def told(site: Path, component: str) -> list[dict]:
+    """What the blocks of a component on built pages are told, each once."""
+    pages = [path.read_text("utf8") for path in sorted((site / "book").glob("*.html"))]
+    found = re.findall(rf'class="{component}-options">(.*?)</script>', "".join(pages))
+    return [json.loads(one) for one in dict.fromkeys(found)]
 
 
 def blocks(site: Path) -> list[live.Block]:
     """The live blocks of built pages, each once."""
-    found = []
-    for path in sorted((site / "book").glob("*.html")):
-        for told in re.findall(r'class="live-options">(.*?)</script>', path.read_text("utf8")):
-            options = json.loads(told)
-            frames = {"frames": ""} if options["mode"] == "step" else {}
-            found.append(live.block(" ".join(options["models"]), options_of(options) | frames))
-    return list(dict.fromkeys(found))
-
-
-def options_of(told: dict) -> dict[str, str]:
-    """What a block's author wrote, of what its component is told."""
-    return {name: told[name] for name in ("sentence", "english") if name in told}
+    return [
+        live.Block(
+            tuple(one["models"]), one["sentence"], one.get("english", ""), one["mode"] == "step"
+        )
+        for one in told(site, "live")
+    ]
 
 
 def draw(page: Page, shown: live.Block, language: str) -> str:
@@ -66,14 +56,6 @@ def draw(page: Page, shown: live.Block, language: str) -> str:
     options = shown.options | {"frame": 0}
     html = page.evaluate(DRAW, {"options": options, "unused": UNUSED, "language": language})
     return f"<!-- drawn with {live.marks(shown.models)} -->\n{html}\n"
-
-
-def trainings(site: Path) -> list[dict]:
-    """What the `{learn}` blocks of built pages are told, each once."""
-    found = []
-    for path in sorted((site / "book").glob("*.html")):
-        found += re.findall(r'class="learn-options">(.*?)</script>', path.read_text("utf8"))
-    return [json.loads(told) for told in dict.fromkeys(found)]
 
 
 def trained(specs: list[dict]) -> list[dict[str, str]]:
@@ -110,23 +92,23 @@ def draw_trainings(specs: list[dict]) -> None:
 def draw_blocks(wanted: list[live.Block]) -> None:
     """Their stills in each language, into the component's folder; others go."""
     kept = set()
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(folder) as address,
+        sync_playwright() as driver,
+    ):
         site = Path(folder)
         live.copy_files(site, {name for shown in wanted for name in shown.models})
         (site / "index.html").write_text(PAGE, encoding="utf8")
-        handler = functools.partial(Quiet, directory=site)
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = driver.chromium.launch(executable_path=chromium())
         page = browser.new_page(viewport={"width": 720, "height": 900}, reduced_motion="reduce")
-        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.goto(address)
         for shown, language in product(wanted, live.LANGUAGES):
             path = live.still_path(shown, language)
             path.parent.mkdir(exist_ok=True)
             write_aside(path, draw(page, shown, language).encode())
             print(path.name)
             kept.add(path)
-        server.shutdown()
         browser.close()
     for path in (live.SOURCE / "stills").glob("*.html"):
         if path not in kept:
@@ -134,11 +116,12 @@ def draw_blocks(wanted: list[live.Block]) -> None:
 
 
 def main() -> int:
-    wanted = blocks(ROOT / "_build" / "html")
+    site = ROOT / "_build" / "html"
+    wanted = blocks(site)
     if not wanted:
         print("No built page has a live block: run `make html` first")
         return 1
-    draw_trainings(trainings(ROOT / "_build" / "html"))
+    draw_trainings(told(site, "learn"))
     draw_blocks(wanted)
     return 0
 
