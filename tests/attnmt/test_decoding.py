@@ -483,6 +483,7 @@ def test_bad_sentences_are_named(search, sharp):
         ({"n_best": 1.5}, "n_best .* not 1.5"),
         ({"length_penalty": -0.1}, "length_penalty must be 0 or more, not -0.1"),
         ({"length_penalty": math.nan}, "length_penalty .* not nan"),
+        ({"length_penalty": math.inf}, "length_penalty .* not inf"),
     ],
 )
 def test_bad_arguments_of_a_beam_are_named(arguments, message, sharp):
