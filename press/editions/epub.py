@@ -42,7 +42,8 @@ STYLES = (
     "math/math.woff",
 )  # of the site's _static
 SPARE = (
-    "script, button, .headerlink, .toctree-wrapper, .live-file, .live-options, summary > .expanded"
+    "script, button, source, .headerlink, .toctree-wrapper, .live-file, .live-options,"
+    " summary > .expanded"
 )
 PAGE = Template("""<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
@@ -124,7 +125,7 @@ class Writer:
         found = read(self.site, page).find("article", class_="bd-article")
         for tag in found.select(SPARE):
             tag.decompose()
-        for tag in found.select("noscript, summary > p"):
+        for tag in found.select("noscript, picture, summary > p"):
             tag.unwrap()
         seen: set[str] = set()
         for tag in found.find_all(True):
