@@ -19,7 +19,7 @@ from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 
 from attnmt import __version__
 from press.contents import ROOT, lectures, listed, settings
@@ -42,7 +42,8 @@ STYLES = (
     "math/math.woff",
 )  # of the site's _static
 SPARE = (
-    "script, button, .headerlink, .toctree-wrapper, .live-file, .live-options, summary > .expanded"
+    "script, button, source, .headerlink, .toctree-wrapper, .live-file, .live-options,"
+    " summary > .expanded"
 )
 PAGE = Template("""<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
@@ -108,7 +109,6 @@ class Writer:
         self.site = site
         self.pages = pages
         self.files: dict[str, bytes] = {}  # name -> content
-        self.titles: dict[str, str] = {}  # page -> its title
 
     def picture(self, address: str, links: Links) -> str:
         """The address of a picture, which becomes a file of the book."""
@@ -125,7 +125,7 @@ class Writer:
         found = read(self.site, page).find("article", class_="bd-article")
         for tag in found.select(SPARE):
             tag.decompose()
-        for tag in found.select("noscript, summary > p"):
+        for tag in found.select("noscript, picture, summary > p"):
             tag.unwrap()
         seen: set[str] = set()
         for tag in found.find_all(True):
@@ -154,8 +154,7 @@ class Writer:
         lines = headings(text)
         body = text.decode_contents(formatter="minimal")
         body = CAPITALS.sub(lambda name: RIGHT[name[0]], body)
-        self.titles[page] = plain(lines[0].title)
-        self.files[name_of(page)] = self.page(self.titles[page], body).encode()
+        self.files[name_of(page)] = self.page(lines[0].plain, body).encode()
         return lines
 
     def page(self, title: str, body: str) -> str:
@@ -173,17 +172,12 @@ def fold(box: Tag) -> None:
         box.insert(0, head.extract())
 
 
-def plain(title: str) -> str:
-    """A title of HTML as text."""
-    return BeautifulSoup(title, "html.parser").get_text()
-
-
 def contents(parts: list[tuple[str, list[tuple[str, list[Entry]]]]]) -> str:
     """The table of contents, as the book's navigation: parts, chapters, sections."""
 
     def line(page: str, entry: Entry, below: str = "") -> str:
         place = f"#{entry.anchor}" if entry.level > 1 else ""
-        link = f'<a href="{name_of(page)}{place}">{html.escape(plain(entry.title))}</a>'
+        link = f'<a href="{name_of(page)}{place}">{html.escape(entry.plain)}</a>'
         return f"<li>{link}{below}</li>"
 
     def chapter(page: str, entries: list) -> str:

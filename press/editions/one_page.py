@@ -33,6 +33,11 @@ class Entry:
     anchor: str = ""
 
     @property
+    def plain(self) -> str:
+        """The title without tags."""
+        return BeautifulSoup(self.title, "html.parser").get_text()
+
+    @property
     def row(self) -> str:
         """The line as HTML, with room for the number of its page."""
         if not self.anchor:
@@ -91,8 +96,8 @@ class Links:
 def article(soup: BeautifulSoup, page: str, links: Links) -> Tag:
     """The article of a page; what it names and links to is renamed as `anchor` does."""
     found = soup.find("article", class_="bd-article")
-    for script in found.find_all("script"):
-        script.decompose()
+    for spare in found.find_all(["script", "source"]):
+        spare.decompose()
     for tag in found.find_all(True):
         for name, value in list(tag.attrs.items()):
             if name == "id":
