@@ -107,7 +107,7 @@ def test_a_korean_page_has_korean_blocks():
     """Its own words; sentences, glosses and numbers stay as they are."""
     korean = live.box(BLOCKS[0], "ko")
     assert live.still(BLOCKS[0], "ko") in korean
-    for words in (live.START, live.SCRIPTLESS, live.AS_FILE):
+    for words in (live.START, live.SCRIPTLESS, live.FROM_FILE):
         assert words["ko"] in korean
         assert words["en"] not in korean
     text = re.sub(r"<[^>]+>", " ", live.still(BLOCKS[0], "ko"))
