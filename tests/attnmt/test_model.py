@@ -212,6 +212,7 @@ def test_what_a_score_learns_besides_its_layers_keeps_its_own_first_value(corpus
         (rnnsearch, {"alignment": 0}, "alignment must be a whole number of at least 1, not 0"),
         (rnnsearch, {"output_state": "next"}, "one of previous, current, not 'next'"),
         (rnnencdec, {"output_state": "next"}, "one of previous, current, not 'next'"),
+        (rnnencdec, {"dropout": 1}, "dropout must be from 0 to below 1, not 1"),
         (rnnsearch, {"dropout": 1}, "dropout must be from 0 to below 1, not 1"),
         (sutskever, {"dropout": -0.1}, "dropout"),
         (sutskever, {"dropout": 1.5, "layers": 2}, "dropout"),
