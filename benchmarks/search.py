@@ -65,7 +65,7 @@ def trained(corpus, kind: str, cache: Path) -> Translator:
             adam.step()
         cache.mkdir(parents=True, exist_ok=True)
         torch.save(model.state_dict(), path)
-    model.load_state_dict(torch.load(path))
+    model.load_state_dict(torch.load(path, weights_only=True))
     return model.eval()
 
 

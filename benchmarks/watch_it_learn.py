@@ -8,15 +8,13 @@ Chromium slows down; readers' machines train beside it). Seconds there are by th
 Usage: python -m benchmarks.watch_it_learn [locked] [browser] [broken]
 """
 
-import functools
 import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
+from press.browser import chromium, served
 from press.extensions.live import SOURCE
 from studies.study import ROOT, STUDIES, save_store
 
@@ -115,22 +113,16 @@ def broken() -> list[dict]:
 
 def browser() -> list[dict]:
     """The page's own task in Chromium, by the clock."""
-    from press.editions.pdf import chromium, sync_playwright
+    from playwright.sync_api import sync_playwright
 
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SOURCE))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     found = []
-    with sync_playwright() as driver:
+    with served(SOURCE) as address, sync_playwright() as driver:
         program = driver.chromium.launch(executable_path=chromium(), args=["--disable-gpu"])
         for slower in (1, 4):
             for score in ("dot", "additive"):
                 page = program.new_page()
                 page.set_default_timeout(600_000)
-                page.goto(f"http://127.0.0.1:{server.server_port}/learn.html")
+                page.goto(f"{address}learn.html")
                 page.context.new_cdp_session(page).send(
                     "Emulation.setCPUThrottlingRate", {"rate": slower}
                 )
@@ -142,7 +134,6 @@ def browser() -> list[dict]:
                 print(found[-1], flush=True)
                 page.close()
         program.close()
-    server.shutdown()
     return found
 
 

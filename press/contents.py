@@ -1,4 +1,4 @@
-"""Where the book lies, what `_toc.yml` lists, and copies of the working tree."""
+"""Where the book lies, what `_config.yml` and `_toc.yml` say, and copies of the working tree."""
 
 from __future__ import annotations
 
@@ -12,54 +12,60 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 
 
+EVIDENCE = "Evidence"  # the caption of the part whose pages stand beside chapters
+
+
+def settings(root: Path = ROOT, name: str = "_config.yml") -> dict:
+    """What a file of Jupyter Book's says: `_config.yml`, or `_toc.yml`."""
+    return yaml.safe_load((root / name).read_text(encoding="utf8"))
+
+
+def parts(root: Path = ROOT) -> list[dict]:
+    """The parts of `_toc.yml`; a book without any is one."""
+    toc = settings(root, "_toc.yml")
+    return toc.get("parts", [toc])
+
+
+def pages_of(part: dict) -> list[str]:
+    """The pages of a part, as `book/index`."""
+    return [page["file"] for page in part.get("chapters", ())]
+
+
+def listed(root: Path = ROOT) -> list[tuple[str, list[str]]]:
+    """The parts of the book and their pages, as `_toc.yml` has them; the first page is before."""
+    named = [(part.get("caption", ""), pages_of(part)) for part in parts(root)]
+    return [("", [settings(root, "_toc.yml")["root"]]), *named]
+
+
+def file_of(page: str, root: Path = ROOT) -> Path:
+    """The file of a page.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    for ending in (".md", ".ipynb"):
+        if (path := root / f"{page}{ending}").is_file():
+            return path
+    raise FileNotFoundError(f"there is no page {page}; name it as _toc.yml does: book/index")
+
+
 def chapters(root: Path = ROOT) -> list[Path]:
     """The notebooks that `_toc.yml` lists, in its order."""
-    names: list[str] = []
-
-    def collect(node: object) -> None:
-        if isinstance(node, list):
-            for item in node:
-                collect(item)
-        elif isinstance(node, dict):
-            for key, value in node.items():
-                names.append(value) if key in ("root", "file") else collect(value)
-
-    collect(yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8")))
-    found = []
-    for name in names:
-        candidates = [root / name, root / f"{name}.ipynb", root / f"{name}.md"]
-        path = next((path for path in candidates if path.is_file()), None)
-        if path is None:
-            raise FileNotFoundError(f"_toc.yml lists {name}, and there is no such file")
-        if path.suffix == ".ipynb":
-            found.append(path)
-    return found
-
-
-EVIDENCE = "Evidence"  # the caption of the part whose pages stand beside chapters
+    files = [file_of(page, root) for _, pages in listed(root) for page in pages]
+    return [path for path in files if path.suffix == ".ipynb"]
 
 
 def lectures(root: Path = ROOT) -> list[Path]:
     """The notebooks that have slides: all but those of the part that holds the evidence."""
-    parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8")).get("parts", [])
-    beside = [part["chapters"] for part in parts if part["caption"] == EVIDENCE]
-    names = {Path(page["file"]).name for pages in beside for page in pages}
+    beside = [pages for caption, pages in listed(root) if caption == EVIDENCE]
+    names = {Path(page).name for pages in beside for page in pages}
     return [path for path in chapters(root) if path.stem not in names]
 
 
 def chapter_numbers(root: Path = ROOT) -> dict[str, int]:
     """The numbers that the site gives to chapters, by their file's name without its ending."""
-    parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8")).get("parts", [])
-    numbered = [part for part in parts if part.get("numbered")]
-    names = [Path(chapter["file"]).name for part in numbered for chapter in part["chapters"]]
-    return {name: number for number, name in enumerate(names, 1)}
-
-
-def listed(root: Path = ROOT) -> list[tuple[str, list[str]]]:
-    """The parts of the book and their pages, as `_toc.yml` has them."""
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8"))
-    parts = [(part["caption"], [c["file"] for c in part["chapters"]]) for part in toc["parts"]]
-    return [("", [toc["root"]]), *parts]
+    numbered = [page for part in parts(root) if part.get("numbered") for page in pages_of(part)]
+    return {Path(page).name: number for number, page in enumerate(numbered, 1)}
 
 
 # --- copies of the tree

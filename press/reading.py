@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_markdown_cell
 
-from press.contents import ROOT, chapter_numbers
+from press.contents import ROOT, chapter_numbers, file_of
 from press.run.numbers import bare
 
 WORDS_A_MINUTE = 200
@@ -40,8 +40,7 @@ def core(root: Path = ROOT) -> list[Path]:
 
 def page(name: str, root: Path = ROOT) -> Path:
     """The file of a page of the book, Markdown or notebook."""
-    path = root / "book" / f"{name}.ipynb"
-    return path if path.is_file() else path.with_suffix(".md")
+    return file_of(f"book/{name}", root)
 
 
 def tags(cell: Cell) -> set[str]:

@@ -1,15 +1,14 @@
-"""Several processes and streams: are they one training, what do they cost, do they survive?
+"""Several processes and streams: what do they cost, in time and in memory?
 
-Four parts, on CPUs (gloo), of a corpus of made-up words that are to be put in reverse:
+On CPUs (gloo), of a corpus of made-up words that are to be put in reverse:
 
-- ``same``: 50 updates in float64 by 2 and 4 processes, beside one: losses and weights
-- ``speed``: the same training by one process and by two, in turns
-- ``kills``: of two processes one is killed at a random moment; what the other says, and whether
-  the resumed training ends with the weights of an undisturbed one
-- ``stream``: 5 million pairs from files: the vocabulary's pass and one epoch of batches, with the
+- ``streamed``: 5 million pairs from files: the vocabulary's pass and one epoch of batches, with the
   resident memory on the way
+- ``speed``: the same training by one process and by two, in turns
 
-Processes are forked from this one, without a launcher, so that nobody ends them but themselves.
+That several processes are one training, and that it survives a kill, is tested with what this file
+makes: ``tests/attnmt/scale/test_processes.py``. Processes are forked from this one, without a
+launcher, so that nobody ends them but themselves.
 
 Usage: make study NAME=scale
 """
@@ -34,25 +33,12 @@ from safetensors.torch import load_file, save_file
 
 from attnmt import Corpus, Pair, Recipe, Vocabulary
 from attnmt.model import CONSTRUCTORS
-from attnmt.recipes import BAHDANAU, LUONG
 from attnmt.scale.processes import fit
 from attnmt.scale.streams import Reading, Stream, stream
 from attnmt.scale.survey import look_over
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)
-RECIPES = {
-    "adam, per token": Recipe(learning_rate=3e-3, batch_size=24),
-    "Adadelta, per sentence": BAHDANAU,
-    "SGD, per sentence": LUONG,
-}
-MODELS = {
-    "adam, per token": {"model": "luong", "score": "general", "window": "local-p", "feeding": True},
-    "Adadelta, per sentence": {"model": "rnnsearch"},
-    "SGD, per sentence": {"model": "luong", "layers": 2},
-}
-UPDATES = 50
-KILLS = 30
 PAIRS = 5_000_000
 LANES = {"tokeniser": "spaces", "lanes": 16}
 PATIENCE = 120  # seconds until a process that hangs counts as such
@@ -206,22 +192,6 @@ def apart(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
 # ------------------------------------------------------------------------------------- the parts
 
 
-def same(folder: Path, recipes: dict[str, Recipe] = RECIPES, updates: int = UPDATES) -> list[dict]:
-    """Trainings by several processes beside one, without dropout, in float64."""
-    rows = []
-    for name, recipe in recipes.items():
-        train = recipe.batch_size * updates // 2 - 7  # two epochs, whose last batch is smaller
-        job = {"train": train, "model": MODELS[name], "double": True, "how": {"curve_every": 5}}
-        job["recipe"] = Recipe(**vars(recipe) | {"epochs": 2, "keep": "last"})
-        one = trained(1, job, folder / "one")
-        for size, accumulate in ((2, 1), (4, 1), (2, 3)):
-            job["how"] = {"curve_every": 5, "accumulate": accumulate}
-            several = trained(size, job, folder / "several")
-            row = {"recipe": name, "processes": size, "accumulate": accumulate, "updates": updates}
-            rows.append(row | apart(one, several))
-    return rows
-
-
 def speed(folder: Path, repeats: int = 3) -> list[dict]:
     """One process and two in turns, with a small batch and with a large one."""
     rows = []
@@ -235,49 +205,6 @@ def speed(folder: Path, repeats: int = 3) -> list[dict]:
                 row = {"processes": size, "batch": batch_size, "load": os.getloadavg()[0]}
                 kept = ("tokens", "seconds", "cpu_training")
                 rows.append(row | {name: found[name] for name in kept})
-    return rows
-
-
-def killed(folder: Path, number: int, longest: float, job: dict[str, Any]) -> dict[str, Any] | None:
-    """Kill one of two processes at a random moment, and resume; None if it came too late."""
-    rng = random.Random(number)
-    moment = rng.uniform(0.0, longest)
-    victim = rng.randrange(2)
-    out = folder / f"killed-{number}"
-    job = job | {"how": {"checkpoint": f"{out}.checkpoint", "every": 3, "resume": True}}
-    children = crowd(2, learn, job, out)
-    time.sleep(moment)
-    os.kill(children[victim], signal.SIGKILL)
-    codes = ended(children)
-    if codes[victim] != -signal.SIGKILL:
-        return None
-    survivor = codes[1 - victim]
-    told = Path(f"{out}.said.{1 - victim}").read_text() if survivor else ""
-    again = trained(2, job, out)
-    row = {"moment": moment, "victim": victim, "survivor": survivor}
-    return row | {"told": told.strip()[-300:], "weights": again["weights"]}
-
-
-def kills(folder: Path, number: int = KILLS) -> list[dict]:
-    """Random kills, each followed by a resumed training."""
-    recipe = Recipe(batch_size=12, epochs=3, learning_rate=0.02)
-    model = {"model": "luong", "hidden": 8, "dropout": 0.3}
-    job = {"train": 240, "model": model, "recipe": recipe}
-    began = time.monotonic()
-    whole = trained(2, job, folder / "whole")
-    longest = time.monotonic() - began
-    rows: list[dict] = []
-    attempt = 0
-    while len(rows) < number:
-        attempt += 1
-        found = killed(folder, attempt, longest, job=job)
-        if found is not None:
-            found["same"] = all(
-                torch.equal(value, found["weights"][name])
-                for name, value in whole["weights"].items()
-            )
-            del found["weights"]
-            rows.append(found)
     return rows
 
 
@@ -345,7 +272,7 @@ def ended_at_last(children: list[int]) -> list[int]:
 def main() -> None:
     """Make the parts that are missing."""
     store = open_store(STORE, head_of(__file__))
-    for part in (same, kills, streamed, speed):
+    for part in (streamed, speed):
         if part.__name__ not in store:
             with tempfile.TemporaryDirectory() as folder:
                 work = in_a_process if part is streamed else lambda do, place: do(place)
@@ -356,8 +283,7 @@ def main() -> None:
 
 def said(store: dict[str, Any]) -> dict[str, str]:
     """The numbers of the page *At the papers' size*, as they are written there."""
-    found = {"several-weights": f"{max(row['weights'] for row in store['same']):.0e}"}
-    found["kills"] = str(len(store["kills"]))
+    found: dict[str, str] = {}
     grown: list[float] = []
     for name in ("pass", "epoch"):
         marks = store["streamed"][name]

@@ -1,10 +1,7 @@
 """What several test files share: a made-up corpus, the whole family of models, a browser."""
 
-import functools
 import os
 import random
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import matplotlib
@@ -17,6 +14,7 @@ from attnmt.attention import SCORES, WINDOWS, Attention
 from attnmt.decoder import BahdanauDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory
 from attnmt.model import luong, rnnencdec, rnnsearch, sutskever
+from press.browser import chromium, served
 
 torch.set_num_threads(1)
 matplotlib.use("agg")  # no window, whatever the machine
@@ -159,31 +157,23 @@ def missing(what: str):
     pytest.skip(what)
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
 @pytest.fixture(scope="session")
 def address():
     """The site, served on this machine."""
     if not (SITE / "index.html").is_file():
         missing("there is no built site: run `make strict` first")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    with served(SITE) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
 def browser():
     """A Chromium that finds no other machine's name."""
-    from press.editions.pdf import Unprintable, chromium, sync_playwright  # they take their time
+    from playwright.sync_api import sync_playwright  # it takes its time
 
     try:
         path = chromium()
-    except Unprintable as error:
+    except FileNotFoundError as error:
         missing(str(error))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=OPTIONS)

@@ -9,9 +9,8 @@ import re
 from pathlib import Path
 
 import nbformat
-import yaml
 
-from press.contents import ROOT
+from press.contents import ROOT, settings
 
 TAG = "colab"
 LACKING = "sacrebleu sacremoses jsonargparse docstring-parser"  # what Colab does not have
@@ -29,7 +28,7 @@ if "google.colab" in sys.modules:
 
 def stamped(root: Path = ROOT) -> dict[str, str]:
     """What `_config.yml` says of the repository: its `url`, empty if it has none, and `branch`."""
-    return yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))["repository"]
+    return settings(root)["repository"]
 
 
 def repository(root: Path = ROOT) -> str:

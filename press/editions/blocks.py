@@ -14,14 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-import yaml
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.tree import SyntaxTreeNode
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 
-from press.contents import ROOT
+from press.contents import settings
 from press.run.numbers import PAIR
 
 BODY = {
@@ -64,8 +63,7 @@ class Piece:
 @cache
 def parser() -> MarkdownIt:
     """The book's parser, with the extensions of `_config.yml`."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
-    extensions = set(config["parse"]["myst_enable_extensions"])
+    extensions = set(settings()["parse"]["myst_enable_extensions"])
     return create_md_parser(MdParserConfig(enable_extensions=extensions), RendererHTML)
 
 

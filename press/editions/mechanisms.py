@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
-from press.run.imports import parse
+from press.source import parse
 
 SOLUTION = "solution"
 MECHANISM = "mechanism"

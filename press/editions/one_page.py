@@ -1,25 +1,27 @@
 """Join the built pages of the book to one document, for `press.editions.pdf` to print.
 
 The pages' articles stand one after the other. Links between pages become links inside the document,
-and the solutions get a place of their own behind the list of all exercises.
+and the solutions get a place of their own behind the list of all exercises. What the EPUB shares
+with it is here, too: a page as it was built, where its links lead, and its headings.
 """
 
+import argparse
 import html
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
-import yaml
 from bs4 import BeautifulSoup, Tag
 
-from press.contents import ROOT, listed
+from press.contents import ROOT, listed, settings
 
 SOLUTIONS_AFTER = "book/exercises"
 SHEET = Path(__file__).with_name("pdf.html").read_text(encoding="utf8")
 
 
 class Unprintable(RuntimeError):
-    """Something that the PDF needs is not there."""
+    """Something that an edition needs is not there."""
 
 
 @dataclass
@@ -29,6 +31,11 @@ class Entry:
     level: int  # 0 a part, 1 a chapter, 2 a section
     title: str  # as HTML
     anchor: str = ""
+
+    @property
+    def plain(self) -> str:
+        """The title without tags."""
+        return BeautifulSoup(self.title, "html.parser").get_text()
 
     @property
     def row(self) -> str:
@@ -57,35 +64,40 @@ def read(site: Path, page: str) -> BeautifulSoup:
 
 
 class Links:
-    """Where the addresses on a page lead in the joined document."""
+    """Where the addresses on a page lead."""
 
     def __init__(self, site: Path, page: str, pages: list[str]):
         self.site = site.resolve()
         self.file = (site / f"{page}.html").resolve()
         self.pages = pages
 
-    def path(self, place: str) -> Path:
-        return (self.file.parent / unquote(place)).resolve() if place else self.file
+    def path(self, address: str) -> Path:
+        """The file of the site that an address names."""
+        place = unquote(urlsplit(address).path)
+        return (self.file.parent / place).resolve() if place else self.file
 
     def source(self, address: str) -> str:
-        """The address of a picture."""
-        outside = urlsplit(address).scheme
-        return address if outside else self.path(address).as_uri()
+        """The address of a picture in the joined document."""
+        return address if urlsplit(address).scheme else self.path(address).as_uri()
 
-    def target(self, address: str) -> str | None:
-        """The address of a link; None if it leads to a page that is not printed."""
+    def target(self, address: str, name: Callable[[str, str], str]) -> str | None:
+        """The address of a link; None if it leads to a page that the edition lacks.
+
+        Args:
+            address: as the page has it.
+            name: gives the address of a page of the edition, and of a place on it.
+        """
         if urlsplit(address).scheme:
             return address
-        place, fragment = urldefrag(address)
-        page = self.path(place).with_suffix("").relative_to(self.site).as_posix()
-        return f"#{anchor(page, unquote(fragment))}" if page in self.pages else None
+        page = self.path(address).with_suffix("").relative_to(self.site).as_posix()
+        return name(page, unquote(urldefrag(address).fragment)) if page in self.pages else None
 
 
 def article(soup: BeautifulSoup, page: str, links: Links) -> Tag:
     """The article of a page; what it names and links to is renamed as `anchor` does."""
     found = soup.find("article", class_="bd-article")
-    for script in found.find_all("script"):
-        script.decompose()
+    for spare in found.find_all(["script", "source"]):
+        spare.decompose()
     for tag in found.find_all(True):
         for name, value in list(tag.attrs.items()):
             if name == "id":
@@ -93,8 +105,9 @@ def article(soup: BeautifulSoup, page: str, links: Links) -> Tag:
             elif name == "src":
                 tag[name] = links.source(value)
             elif name in ("href", "xlink:href"):
-                tag[name] = links.target(value)
-                if tag[name] is None:
+                if address := links.target(value, lambda *place: f"#{anchor(*place)}"):
+                    tag[name] = address
+                else:
                     del tag[name]
             elif isinstance(value, str) and "url(#" in value:
                 tag[name] = value.replace("url(#", f"url(#{anchor(page)}--")
@@ -165,7 +178,7 @@ def head_of(soups: dict[str, BeautifulSoup], site: Path) -> list[str]:
 def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
     """The document to print, and its contents."""
     soups = {page: read(site, page) for _, pages in listed(root) for page in pages}
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf8"))
+    config = settings(root)
     head = head_of(soups, site)
     body, entries = join(soups, listed(root), site)
     text = SHEET.format(
@@ -178,3 +191,24 @@ def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
         body=body,
     )
     return text, entries
+
+
+def edition(write: Callable[[Path, Path], int], kind: str, about: str) -> Path:
+    """What a command does that makes an edition of the built pages; returns the edition's file.
+
+    Args:
+        write: takes the site's folder and the file to write, and returns the number of pages.
+        kind: the ending of the file.
+        about: the module's docstring.
+    """
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    target = ROOT / "_build" / kind / f"learning-to-align.{kind}"
+    parser.add_argument("--site", type=Path, default=ROOT / "_build" / "html")
+    parser.add_argument("--into", type=Path, default=target)
+    options = parser.parse_args()
+    try:
+        count = write(options.site, options.into)
+    except (Unprintable, FileNotFoundError) as error:
+        parser.error(str(error))
+    print(f"{count} pages, {options.into.stat().st_size / 1e6:.1f} MB: {options.into}")
+    return options.into

@@ -5,11 +5,7 @@ numbers of the first print. Everything folded is opened, and solutions move behi
 exercises. Nothing is executed; the pages must have been built (`make html`).
 """
 
-import argparse
-import html
 import logging
-import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,18 +14,12 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 from pypdf import PdfReader, PdfWriter
 
+from press.browser import chromium
 from press.contents import ROOT
-from press.editions.one_page import Entry, Unprintable, sheet
+from press.editions.one_page import Entry, Unprintable, edition, sheet
 
 logging.getLogger("pypdf").setLevel(logging.ERROR)  # it mends what Chromium counts wrong
 
-CHROMIUM = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "chrome",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
 FOOTER = (
     '<div style="width: 100%; text-align: center; font: 8pt sans-serif; color: #555">'
     '<span class="pageNumber"></span></div>'
@@ -39,18 +29,6 @@ NUMBER = """(numbers) => {
   for (const link of document.querySelectorAll(".contents a"))
     link.nextElementSibling.textContent = numbers[decodeURIComponent(link.hash.slice(1))] ?? "";
 }"""
-
-
-def chromium() -> str:
-    """The path of the browser: the one that ATTNMT_CHROMIUM names, or the first that is there."""
-    names = [named] if (named := os.environ.get("ATTNMT_CHROMIUM")) else CHROMIUM
-    path = next((found for name in names if (found := shutil.which(name))), None)
-    if path is None:
-        raise Unprintable(
-            f"none of {', '.join(names)} is on this machine: install Chromium, or set"
-            " ATTNMT_CHROMIUM to the path of a Chrome"
-        )
-    return path
 
 
 def page_numbers(pdf: Path) -> dict[str, int]:
@@ -66,10 +44,9 @@ def add_outline(pdf: Path, entries: list[Entry], numbers: dict[str, int]) -> Non
     above = {}
     for number, entry in enumerate(entries):
         following = [numbers[e.anchor] for e in entries[number:] if e.anchor]
-        title = html.unescape(re.sub(r"<[^>]+>|\\[()]", "", entry.title))
         parent = next((above[k] for k in range(entry.level - 1, -1, -1) if k in above), None)
         item = writer.add_outline_item(
-            title=title, page_number=following[0] - 1, parent=parent, is_open=entry.level == 0
+            title=entry.plain, page_number=following[0] - 1, parent=parent, is_open=entry.level == 0
         )
         above = {k: v for k, v in above.items() if k < entry.level} | {entry.level: item}
     writer.write(pdf)
@@ -116,16 +93,7 @@ def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    build = ROOT / "_build"
-    parser.add_argument("--site", type=Path, default=build / "html", help="the built pages")
-    parser.add_argument("--into", type=Path, default=build / "pdf" / "learning-to-align.pdf")
-    options = parser.parse_args()
-    try:
-        count = print_book(options.site, options.into)
-    except Unprintable as error:
-        parser.error(str(error))
-    print(f"{count} pages, {options.into.stat().st_size / 1e6:.1f} MB: {options.into}")
+    edition(print_book, "pdf", __doc__)
     return 0
 
 

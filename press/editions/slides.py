@@ -11,17 +11,13 @@ Where the rule chooses badly, a code cell's `slideshow.slide_type` (Jupyter's ow
 overrides it:
 
     skip                nothing of the cell is used
-    slide, subslide     it begins a new slide, and its code is shown, too
-    fragment            it appears at the next key; its code is shown, too
-    -                   its output is shown, however long it is
+    slide, subslide     it begins a new slide; its code and output are shown, however long
 """
 
 from __future__ import annotations
 
-import ast
 import math
 import re
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
@@ -37,7 +33,9 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from press.contents import chapter_numbers, lectures
+from press.extensions.book_pages import add_button
 from press.extensions.formulas import mathml
+from press.source import without_docstrings
 
 FOLDER = "slides"  # beside the folder of the pages
 SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
@@ -116,21 +114,9 @@ def inline(node: nodes.Node) -> Words:
     return [part for one in paragraphs for part in (*one.children, nodes.Text(" "))][:-1]
 
 
-def without_docstrings(source: str) -> str:
+def legible(source: str) -> str:
     """Source code without docstrings, double blank lines and the tests' marks."""
-    source = textwrap.dedent(source).strip()
-    lines = source.splitlines()
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:  # a cell with magics
-        return source
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
-            first = node.body[0]
-            lines[first.lineno - 1 : first.end_lineno] = [None] * (
-                first.end_lineno - first.lineno + 1
-            )
-    kept = [line for line in lines if line is not None and line != "# NBVAL_CHECK_OUTPUT"]
+    kept = [line for line in without_docstrings(source) if line != "# NBVAL_CHECK_OUTPUT"]
     return re.sub(r":\n\n+", ":\n", re.sub(r"\n{3,}", "\n\n", "\n".join(kept))).strip()
 
 
@@ -198,7 +184,6 @@ class Deck:
     exercises: str | None = None  # their titles, as soon as there is one
     printed: bool = False  # the last thing shown: then the next sentence says what it shows
     opening: Words = ()  # the first sentence of all
-    fragment: bool = False
     new: bool = False
 
     def html(self, node: nodes.Node) -> str:
@@ -224,8 +209,8 @@ class Deck:
 
     def show(self, kind: str, html: str, height: float, lines: int = 1) -> None:
         """On the slide, after the sentences that introduce it."""
-        name = f"item {kind} fragment" if self.fragment else f"item {kind}"
-        item = Item(f'<div class="{name}">{html}</div>', height, LOOK[kind] * lines, first=self.new)
+        html = f'<div class="item {kind}">{html}</div>'
+        item = Item(html, height, LOOK[kind] * lines, first=self.new)
         self.slides[-1].items.append(sum((lead for lead, _ in self.leads), Item()) + item)
         self.leads = []
         self.new = False
@@ -425,7 +410,7 @@ class Deck:
         """Source code, in at most two parts; longer code is not for slides."""
         if not source:
             return
-        pieces = re.split(r"\n\n|\n(?=    def )", without_docstrings(source))
+        pieces = re.split(r"\n\n|\n(?=    def )", legible(source))
         heights = [25 * (piece.count("\n") + 2) for piece in pieces]
         divided = parts(heights, 25 * CODE_LINES)
         if len(divided) > 2 or max(heights) > 25 * CODE_LINES:
@@ -442,10 +427,9 @@ class Deck:
             return
         held = {part.get("nb_element"): part for part in node.findall(nodes.container)}
         self.new = kind in ("slide", "subslide")
-        self.fragment = kind == "fragment"
         if "cell_code_source" in held:
             source = held["cell_code_source"].astext()
-            self.code(source if self.new or self.fragment else by_hand(source))
+            self.code(source if self.new else by_hand(source))
         outputs = held["cell_code_output"].children if "cell_code_output" in held else []
         for output in outputs:
             kinds = output.get("classes", ())
@@ -453,7 +437,7 @@ class Deck:
                 self.block(output)
             elif "stream" in kinds:
                 self.output(output.astext().strip("\n").splitlines(), always=bool(kind))
-        self.new = self.fragment = False
+        self.new = False
         if outputs and self.leads and not self.leads[-1][1]:
             self.settle()  # what the words before it announce is not shown
 
@@ -608,16 +592,9 @@ def write(
     into.mkdir(exist_ok=True)
     html = page(deck, name, chapter_numbers(root).get(name))
     (into / f"{name}.html").write_text(html, encoding="utf8", newline="\n")
-    context["header_buttons"].append(
-        {
-            "type": "link",
-            "url": context["pathto"](f"{FOLDER}/{name}.html", resource=True),
-            "tooltip": "Slides of this chapter",
-            "text": "",
-            "icon": "fas fa-person-chalkboard",
-            "label": "slides-button",
-        }
-    )
+    address = context["pathto"](f"{FOLDER}/{name}.html", resource=True)
+    tooltip = "Slides of this chapter"
+    add_button(context, "slides-button", "fas fa-person-chalkboard", address, tooltip)
 
 
 def setup(app: Sphinx) -> dict:

@@ -10,7 +10,7 @@
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -39,6 +39,7 @@ class ExerciseIndex(SphinxDirective):
     """``{exercise-index}``"""
 
     def run(self) -> list[nodes.Node]:
+        self.env.metadata[self.env.docname]["exercise_index"] = True
         return [ExerciseIndexNode()]
 
 
@@ -108,15 +109,42 @@ def always_again(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
     """The list belongs to all pages: write its own one whenever another changed."""
-    pages = getattr(env, "pages_with_exercise_index", set())
-    return [page for page in pages if added or changed or removed]
+    pages = [page for page, told in env.metadata.items() if "exercise_index" in told]
+    return pages if added or changed or removed else []
 
 
-def note_page(app: Sphinx, doctree: nodes.document) -> None:
-    if doctree.next_node(ExerciseIndexNode) is not None:
-        if not hasattr(app.env, "pages_with_exercise_index"):
-            app.env.pages_with_exercise_index = set()
-        app.env.pages_with_exercise_index.add(app.env.docname)
+# ------------------------------------------------------------------ lists in Markdown
+
+
+class Markdown(SphinxDirective):
+    """A directive that shows lines of Markdown: a subclass says which, and their class."""
+
+    shown_as = "all-claims"
+
+    def lines(self) -> list[str]:
+        raise NotImplementedError
+
+    @property
+    def root(self) -> Path:
+        return Path(self.env.srcdir)
+
+    def study(self, name: str) -> dict:
+        """The results of a study."""
+        path = self.root / "results" / "studies" / f"{name}.json"
+        self.env.note_dependency(str(path))
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def notebooks(self) -> Iterator[tuple[Path, str, nbformat.NotebookNode]]:
+        """Of each notebook of the book: its file, its number and title, and the notebook itself."""
+        for path in chapters(self.root):
+            self.env.note_dependency(str(path))
+            notebook = nbformat.read(path, as_version=4)
+            yield path, numbered(self.env, path.stem, heading(notebook.cells)), notebook
+
+    def run(self) -> list[nodes.Node]:
+        parent = nodes.container("", classes=self.shown_as.split())
+        self.state.nested_parse(StringList(self.lines()), self.content_offset, parent)
+        return [parent]
 
 
 # ----------------------------------------------------------------------------- its minutes
@@ -151,48 +179,34 @@ def time_to_learn(title: Callable[[Path], str], root: Path) -> list[str]:
     return [head, "|---|---|---|---|", *pages(reading.core(root)), total, *pages(besides)]
 
 
-class TimeToLearn(SphinxDirective):
+class TimeToLearn(Markdown):
     """``{time-to-learn}``"""
 
-    def run(self) -> list[nodes.Node]:
-        root = Path(self.env.srcdir)
+    shown_as = "time-to-learn"
 
+    def lines(self) -> list[str]:
         def title(path: Path) -> str:
             self.env.note_dependency(str(path))
             return numbered(self.env, path.stem, heading(reading.cells_of(path)))
 
-        parent = nodes.container("", classes=["time-to-learn"])
-        lines = time_to_learn(title, root)
-        self.state.nested_parse(StringList(lines), self.content_offset, parent)
-        return [parent]
-
-
-# ------------------------------------------------------------------------ what is stored
-
-
-def stored_chapters(
-    env: BuildEnvironment,
-) -> Iterator[tuple[Path, str, nbformat.NotebookNode]]:
-    """Of each notebook of the book: its file, its number and title, and the notebook itself."""
-    for path in chapters(Path(env.srcdir)):
-        env.note_dependency(str(path))
-        notebook = nbformat.read(path, as_version=4)
-        yield path, numbered(env, path.stem, heading(notebook.cells)), notebook
+        return time_to_learn(title, self.root)
 
 
 # -------------------------------------------------------------------------- running times
 
 
-class RunningTimes(SphinxDirective):
+class RunningTimes(Markdown):
     """``{running-times}``"""
 
-    def run(self) -> list[nodes.Node]:
-        rows = []
-        for _, title, notebook in stored_chapters(self.env):
-            rows.append((title, notebook.metadata.get("attnmt", {}).get("cpu_seconds")))
-        total = sum(seconds or 0 for _, seconds in rows)
-        rows = [(name, "not executed" if s is None else f"{s:,}") for name, s in rows]
-        return [table(("notebook", "CPU-seconds"), [*rows, ("all", f"{total:,}")])]
+    shown_as = "running-times"
+
+    def lines(self) -> list[str]:
+        stamps = [(title, book.metadata.get("attnmt", {})) for _, title, book in self.notebooks()]
+        spent = [(title, stamp.get("cpu_seconds")) for title, stamp in stamps]
+        rows = [(name, "not executed" if s is None else f"{s:,}") for name, s in spent]
+        total = sum(seconds or 0 for _, seconds in spent)
+        rows = [("notebook", "CPU-seconds"), ("---", "---"), *rows, ("all", f"{total:,}")]
+        return [f"| {name} | {seconds} |" for name, seconds in rows]
 
 
 # --------------------------------------------------------------------------------- claims
@@ -209,19 +223,16 @@ def claims(notebook: nbformat.NotebookNode) -> list[list[str]]:
     return [row[2:-2].split(" | ") for some in rows for row in some]
 
 
-class AllClaims(SphinxDirective):
+class AllClaims(Markdown):
     """``{all-claims}``"""
 
-    def run(self) -> list[nodes.Node]:
+    def lines(self) -> list[str]:
         lines = [ORDER, "|---" * 5 + "|"]
-        for path, title, notebook in stored_chapters(self.env):
+        for path, title, notebook in self.notebooks():
             for claim, source, measured, verdict in claims(notebook):
                 cells = f"{{doc}}`{title} <{path.stem}>`", claim, verdict, measured, source
                 lines.append(f"| {' | '.join(cells)} |")
-        text = StringList(lines)
-        parent = nodes.container("", classes=["all-claims"])
-        self.state.nested_parse(text, self.content_offset, parent)
-        return [parent]
+        return lines
 
 
 def whole_list(study: dict) -> str:
@@ -239,23 +250,21 @@ def whole_list(study: dict) -> str:
     )
 
 
-class FrozenClaims(SphinxDirective):
+class FrozenClaims(Markdown):
     """``{frozen-claims}``"""
 
-    def run(self) -> list[nodes.Node]:
-        results = Path(self.env.srcdir) / "results"
+    shown_as = "all-claims frozen-claims"
+
+    def lines(self) -> list[str]:
+        results = self.root / "results"
         for path in [results / "claims.toml", *sorted(results.glob("*.json"))]:
             self.env.note_dependency(str(path))
         rows = judge()
-        study = json.loads((results / "studies" / "whole_list.json").read_text(encoding="utf-8"))
-        self.env.note_dependency(str(results / "studies" / "whole_list.json"))
-        lines = [*summary(rows).splitlines(), "", whole_list(study)]
+        lines = [*summary(rows).splitlines(), "", whole_list(self.study("whole_list"))]
         for kind, title in KINDS.items():
             some = [row for row in rows if row.claim.kind == kind]
             lines += ["", f"**{kind}. {title}**", "", *verdict_table(some).splitlines()]
-        parent = nodes.container("", classes=["all-claims", "frozen-claims"])
-        self.state.nested_parse(StringList(lines), self.content_offset, parent)
-        return [parent]
+        return lines
 
 
 # ------------------------------------------------------------------------- recorded runs
@@ -312,22 +321,17 @@ def trained_models(runs: Iterable[Run], long: int) -> list[str]:
     return [*lines, "", f"BLEU: `{found[0].bleu.signature}`"]
 
 
-class TrainedModels(SphinxDirective):
+class TrainedModels(Markdown):
     """``{trained-models} CORPUS``"""
 
     required_arguments = 1
 
-    def run(self) -> list[nodes.Node]:
+    def lines(self) -> list[str]:
         (corpus,) = self.arguments
-        paths = sorted((Path(self.env.srcdir) / "results").glob(f"*-{corpus}-*.json"))
+        paths = sorted((self.root / "results").glob(f"*-{corpus}-*.json"))
         for path in paths:
             self.env.note_dependency(str(path))
-        runs = [load_run(path.stem, path.parent) for path in paths]
-        parent = nodes.container("", classes=["all-claims"])
-        self.state.nested_parse(
-            StringList(trained_models(runs, LONG[corpus])), self.content_offset, parent
-        )
-        return [parent]
+        return trained_models([load_run(path.stem, path.parent) for path in paths], LONG[corpus])
 
 
 # ------------------------------------------------------------------------- the truth rule
@@ -369,28 +373,13 @@ def truth_rule(study: dict) -> list[str]:
     return [*lines, "", after]
 
 
-class TruthRule(SphinxDirective):
+class TruthRule(Markdown):
     """``{truth-rule}``"""
 
-    def run(self) -> list[nodes.Node]:
-        path = Path(self.env.srcdir) / "results" / "studies" / "truth_rule.json"
-        self.env.note_dependency(str(path))
-        study = json.loads(path.read_text(encoding="utf-8"))
-        parent = nodes.container("", classes=["truth-rule"])
-        self.state.nested_parse(StringList(truth_rule(study)), self.content_offset, parent)
-        return [parent]
+    shown_as = "truth-rule"
 
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> nodes.table:
-    """A table of texts."""
-    group = nodes.tgroup(cols=len(header))
-    group += [nodes.colspec(colwidth=width) for width in (3, 1)]
-    for part, lines in ((nodes.thead(), [header]), (nodes.tbody(), rows)):
-        for line in lines:
-            cells = [nodes.entry("", nodes.paragraph("", text)) for text in line]
-            part += nodes.row("", *cells)
-        group += part
-    return nodes.table("", group)
+    def lines(self) -> list[str]:
+        return truth_rule(self.study("truth_rule"))
 
 
 def setup(app: Sphinx) -> dict:
@@ -402,7 +391,6 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("frozen-claims", FrozenClaims)
     app.add_directive("truth-rule", TruthRule)
     app.add_directive("trained-models", TrainedModels)
-    app.connect("doctree-read", note_page)
     app.connect("env-get-outdated", always_again)
     app.connect("doctree-resolved", fill_exercise_index)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

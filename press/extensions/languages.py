@@ -20,6 +20,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
+from press.extensions.book_pages import add_button
+
 FACTS = "_edition.json"  # written by `press.editions.korean`
 THEME = ("general", "booktheme")  # where Sphinx keeps the theme's words
 
@@ -82,16 +84,7 @@ def add_switch(
         return
     up = "../" * pagename.count("/")
     address = f"{up}{beside['path']}{pagename}.html"
-    context["header_buttons"].append(
-        {
-            "type": "link",
-            "url": address,
-            "tooltip": beside["name"],
-            "text": "",
-            "icon": "fas fa-language",
-            "label": "language",
-        }
-    )
+    add_button(context, "language", "fas fa-language", address, beside["name"])
     own = app.config.language
     tags = [
         f'<link rel="alternate" hreflang="{code}" href="{escape(where)}">'

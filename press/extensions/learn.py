@@ -10,37 +10,18 @@ The argument is a task, and each option one of the choices of `book/_live/learn.
 
 ``:height:`` keeps as many pixels free until it runs. A page that has no such block loads nothing
 of it. Where no script runs, on paper too, a block shows its still: the weights of a sentence before
-and after a training, drawn by `python -m press.extensions.stills`. `frame` is the same as one line
-of HTML, for pages of others.
+and after a training, drawn by `python -m press.extensions.stills`.
 """
 
 import hashlib
 import json
-import shutil
-from html import escape
 from pathlib import Path
-from urllib.parse import urlencode
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
-from press.extensions.live import FOLDER, SOURCE
+from press.extensions.live import BOX, SOURCE, Figure, told
 
-logger = logging.getLogger(__name__)
-MODULES = (
-    "learn.html",
-    "learn.css",
-    "page.mjs",
-    "learn_view.mjs",
-    "learn_words.mjs",
-    "words_ko.mjs",
-    "learn_worker.mjs",
-    "learn.mjs",
-    "score.mjs",
-    "tape.mjs",
-)
 TASKS = ("german", "copy", "reverse", "own")
 CHOICES = {  # option -> what it may be; None: a line of its own
     "score": None,
@@ -65,8 +46,6 @@ def chosen(task: str, options: dict[str, str]) -> dict[str, object]:
         raise ValueError(f"learn: the task is one of {', '.join(TASKS)}, not {task!r}")
     spec: dict[str, object] = {"task": task}
     for name, value in options.items():
-        if name not in CHOICES:
-            raise ValueError(f"learn: there is no option {name}: take {', '.join(CHOICES)}")
         allowed = CHOICES[name]
         if allowed and value not in allowed:
             raise ValueError(f"learn: {name} is one of {', '.join(allowed)}, not {value!r}")
@@ -90,99 +69,37 @@ def still(told: dict[str, object], language: str) -> str:
 def box(task: str, options: dict[str, str], height: int = HEIGHT, language: str = "en") -> str:
     """The block as HTML: what it is told, its still, and a sentence for those without scripts."""
     spec = chosen(task, options)
-    told = json.dumps(spec, ensure_ascii=False).replace("</", "<\\/")
-    return (
-        f'<div class="live learn" style="min-height: {height}px">'
-        f'<script type="application/json" class="learn-options">{told}</script>'
-        f'<div class="learn-still">{still(spec, language)}</div>'
-        '<noscript><p class="live-hint">Here a network learns to look at the right word, where'
-        " scripts are allowed.</p></noscript>"
-        '<p class="live-hint live-file" hidden>Browsers train nothing on a page that was opened as'
-        " a file. Type <code>python3 -m http.server --directory _build/html</code> and open"
-        " <code>http://localhost:8000</code>.</p>"
-        '<script>if (location.protocol === "file:")'
-        " document.currentScript.previousElementSibling.hidden = false;</script>"
-        "</div>"
+    return BOX.format(
+        name="learn",
+        more=" learn",
+        what=f'style="min-height: {height}px"',
+        told=told(spec),
+        still=still(spec, language),
+        hint="Here a network learns to look at the right word, where scripts are allowed.",
+        from_file="Browsers train nothing on a page that was opened as a file. Type",
     )
 
 
-def frame(site: str, task: str, options: dict[str, str], height: int = HEIGHT) -> str:
-    """One line of HTML that shows the block on any page: ``site`` is the book's address."""
-    address = f"{site}_static/{FOLDER}/learn.html#learn?" + urlencode({"task": task} | options)
-    chosen(task, options)
-    style = f"width: 100%; height: {height}px; border: 0"
-    return f'<iframe src="{escape(address)}" title="Watch it learn" style="{style}"></iframe>'
-
-
-class Learn(SphinxDirective):
+class Learn(Figure):
     """``{learn}``"""
 
-    required_arguments = 1
-    has_content = True
     option_spec = {  # noqa: RUF012
         **dict.fromkeys(CHOICES, directives.unchanged_required),
         "height": directives.positive_int,
     }
 
     def run(self) -> list[nodes.Node]:
-        options = dict(self.options)
+        task, options = self.arguments[0], dict(self.options)
         height = options.pop("height", HEIGHT)
         language = self.config.language if self.config.language in LANGUAGES else "en"
         try:
-            html = box(self.arguments[0], options, height, language)
-            drawn = still_path(chosen(self.arguments[0], options), language)
+            drawn = still_path(chosen(task, options), language)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
-        if self.env.app.builder.format == "html" and not drawn.is_file():
-            message = "learn: %s was not drawn yet: now run python -m press.extensions.stills"
-            logger.warning(message, drawn.name, location=self.get_location())
-        self.env.note_dependency(str(drawn))
-        pages_of(self.env).add(self.env.docname)
-        figure = nodes.container(classes=["live-figure"])
-        figure += nodes.raw("", html, format="html")
-        caption = nodes.container(classes=["live-caption"])
-        self.state.nested_parse(self.content, self.content_offset, caption)
-        figure += caption
-        return [figure]
-
-
-def pages_of(env) -> set[str]:
-    """The pages that have such a block."""
-    if not hasattr(env, "learn_pages"):
-        env.learn_pages = set()
-    return env.learn_pages
-
-
-def forget(app, env, docname) -> None:
-    """Before a page is read again."""
-    pages_of(env).discard(docname)
-
-
-def merge(app, env, docnames, other) -> None:
-    """From a process that read some of the pages."""
-    pages_of(env).update(pages_of(other) & set(docnames))
-
-
-def add_files(app, pagename, templatename, context, doctree) -> None:
-    """A page with such a block, and no other, loads the component."""
-    if pagename in pages_of(app.env):
-        app.add_css_file(f"{FOLDER}/see.css")  # the script fetches learn.css
-        app.add_js_file(f"{FOLDER}/page.mjs", type="module")
-
-
-def copy(app, error) -> None:
-    """The component, into the site."""
-    if error is None and app.builder.format == "html":
-        folder = Path(app.outdir, "_static", FOLDER)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in (*MODULES, "see.css", "embedded.css"):
-            shutil.copyfile(SOURCE / name, folder / name)
+        return self.figure(box(task, options, height, language), drawn)
 
 
 def setup(app) -> dict[str, object]:
+    app.setup_extension("press.extensions.live")  # the files of both
     app.add_directive("learn", Learn)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
-    app.connect("html-page-context", add_files)
-    app.connect("build-finished", copy)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,13 +17,11 @@ it, drawn from the built pages by `python -m press.extensions.stills`, and store
 
 from __future__ import annotations
 
-import ast
 import gzip
 import hashlib
 import inspect
 import json
 import shutil
-import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -42,21 +40,13 @@ from attnmt.attention import Attention, weigh
 from attnmt.book.live import weights
 from attnmt.decoder import LuongDecoder
 from press.contents import ROOT
+from press.source import without_docstrings
 
 logger = logging.getLogger(__name__)
 SOURCE = ROOT / "book" / "_live"
-MODULES = (
-    "page.mjs",
-    "see.mjs",
-    "translator.mjs",
-    "see.css",
-    "sentences.json",
-    "see.html",  # one view alone, to be embedded elsewhere
-    "embedded.css",
-    "embedded.mjs",
-)
+MODULES = tuple(sorted(path.name for path in SOURCE.iterdir() if path.is_file()))
 FOLDER = "live"  # of the site's _static
-OPTIONS = ("sentence", "english", "frames")
+SHOWN = "live_models"  # in a page's metadata, if it has a component: the models that it may fetch
 LIMIT = 5_000_000  # bytes that one page may fetch
 
 
@@ -109,14 +99,12 @@ def block(models: str, options: dict[str, str]) -> Block:
     """The block with this argument and these options.
 
     Raises:
-        ValueError: a model or an option that there is not, or no sentence.
+        ValueError: a model that there is not, or no sentence.
     """
     names = tuple(models.split())
     known = weights.SHOWN
     if not 1 <= len(names) <= 2 or not set(names) <= set(known):
         raise ValueError(f"live: name one model or two of {', '.join(known)}, not {models!r}")
-    if unknown := set(options) - set(OPTIONS):
-        raise ValueError(f"live: there is no option {', '.join(sorted(unknown))}")
     if not options.get("sentence"):
         raise ValueError("live: the option sentence is missing, with a German sentence")
     return Block(
@@ -130,21 +118,33 @@ def block(models: str, options: dict[str, str]) -> Block:
 # ---------------------------------------------------------------------------------------- its HTML
 
 
+BOX = """<div class="live{more}" {what}>\
+<script type="application/json" class="{name}-options">{told}</script>\
+<div class="{name}-still">{still}</div>\
+<noscript><p class="live-hint">{hint}</p></noscript>\
+<p class="live-hint live-file" hidden>{from_file} \
+<code>python3 -m http.server --directory _build/html</code> and open \
+<code>http://localhost:8000</code>.</p>\
+<script>if (location.protocol === "file:") document.currentScript.previousElementSibling.hidden = \
+false;</script></div>"""
+
+
+def told(options: dict[str, object]) -> str:
+    """What a component is told, as JSON that cannot end its script."""
+    return json.dumps(options, ensure_ascii=False).replace("</", "<\\/")
+
+
 def box(shown: Block) -> str:
     """The block as HTML: its still, and what the component is told at the first touch."""
-    told = json.dumps(shown.options, ensure_ascii=False).replace("</", "<\\/")
-    return (
-        f'<div class="live" data-mode="{shown.mode}">'
-        f'<script type="application/json" class="live-options">{told}</script>'
-        f'<div class="live-still">{still(shown)}</div>'
-        "<noscript><p class='live-hint'>Here a model translates as you type, where scripts are"
-        " allowed. This is how it begins.</p></noscript>"
-        '<p class="live-hint live-file" hidden>Browsers run no model from a page that was opened as'
-        " a file. Type <code>python3 -m http.server --directory _build/html</code> and open"
-        " <code>http://localhost:8000</code>.</p>"
-        '<script>if (location.protocol === "file:")'
-        " document.currentScript.previousElementSibling.hidden = false;</script>"
-        "</div>"
+    return BOX.format(
+        name="live",
+        more="",
+        what=f'data-mode="{shown.mode}"',
+        told=told(shown.options),
+        still=still(shown),
+        hint="Here a model translates as you type, where scripts are allowed."
+        " This is how it begins.",
+        from_file="Browsers run no model from a page that was opened as a file. Type",
     )
 
 
@@ -171,11 +171,7 @@ def marks(shown: Iterable[str]) -> str:
 
 def body(function: object) -> str:
     """The source of a function without its docstring, as it stands in the package."""
-    lines = textwrap.dedent(inspect.getsource(function)).splitlines()
-    (found,) = ast.parse("\n".join(lines)).body
-    first = found.body[0]
-    if ast.get_docstring(found) is not None:
-        del lines[first.lineno - 1 : first.end_lineno]
+    lines = without_docstrings(inspect.getsource(function))
     return "\n".join(line for line in lines if line.strip())
 
 
@@ -222,12 +218,31 @@ def copy_files(target: Path, models: Iterable[str]) -> None:
 # ---------------------------------------------------------------------------------------- in Sphinx
 
 
-class Live(SphinxDirective):
-    """``{live}``"""
+class Figure(SphinxDirective):
+    """A component with a still and a caption: ``{live}``, and ``{learn}``."""
 
     required_arguments = 1
     final_argument_whitespace = True
     has_content = True
+
+    def figure(self, html: str, drawn: Path, models: Iterable[str] = ()) -> list[nodes.Node]:
+        """The nodes; ``drawn`` is the still's file, ``models`` are those that it may fetch."""
+        if self.env.app.builder.format == "html" and not drawn.is_file():
+            message = "%s: %s was not drawn yet: now run python -m press.extensions.stills"
+            logger.warning(message, self.name, drawn.name, location=self.get_location())
+        self.env.note_dependency(str(drawn))
+        self.env.metadata[self.env.docname].setdefault(SHOWN, set()).update(models)
+        figure = nodes.container(classes=["live-figure"])
+        figure += nodes.raw("", html, format="html")
+        caption = nodes.container(classes=["live-caption"])
+        self.state.nested_parse(self.content, self.content_offset, caption)
+        figure += caption
+        return [figure]
+
+
+class Live(Figure):
+    """``{live}``"""
+
     option_spec = {  # noqa: RUF012
         "sentence": directives.unchanged_required,
         "english": directives.unchanged,
@@ -239,55 +254,25 @@ class Live(SphinxDirective):
             shown = block(self.arguments[0], self.options)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
-        if self.env.app.builder.format == "html" and not still_path(shown).is_file():
-            message = "live: %s was not drawn yet: now run python -m press.extensions.stills"
-            logger.warning(message, still_path(shown).name, location=self.get_location())
-        self.env.note_dependency(str(still_path(shown)))
-        models_of(self.env).setdefault(self.env.docname, set()).update(shown.models)
-        figure = nodes.container(classes=["live-figure"])
-        figure += nodes.raw("", box(shown), format="html")
-        caption = nodes.container(classes=["live-caption"])
-        self.state.nested_parse(self.content, self.content_offset, caption)
-        figure += caption
-        return [figure]
-
-
-def models_of(env) -> dict[str, set[str]]:
-    """Page -> the models that it shows."""
-    if not hasattr(env, "live_models"):
-        env.live_models = {}
-    return env.live_models
-
-
-def forget(app, env, docname) -> None:
-    """Before a page is read again."""
-    models_of(env).pop(docname, None)
-
-
-def merge(app, env, docnames, other) -> None:
-    """From a process that read some of the pages."""
-    theirs = models_of(other)
-    models_of(env).update({name: theirs[name] for name in docnames if name in theirs})
+        return self.figure(box(shown), still_path(shown), shown.models)
 
 
 def add_files(app, pagename, templatename, context, doctree) -> None:
-    """A page with a live block, and no other, loads the component."""
-    if models_of(app.env).get(pagename):
+    """A page with a component, and no other, loads it."""
+    if SHOWN in app.env.metadata.get(pagename, ()):
         app.add_css_file(f"{FOLDER}/see.css")
         app.add_js_file(f"{FOLDER}/page.mjs", type="module")
 
 
 def copy(app, error) -> None:
-    """The component and the weights that pages show, into the site."""
+    """The components and the weights that pages show, into the site."""
     if error is None and app.builder.format == "html":
-        models = set().union(*models_of(app.env).values())
-        copy_files(Path(app.outdir, "_static", FOLDER), models)
+        shown = [page.get(SHOWN, ()) for page in app.env.metadata.values()]
+        copy_files(Path(app.outdir, "_static", FOLDER), set().union(*shown))
 
 
 def setup(app) -> dict[str, object]:
     app.add_directive("live", Live)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
     app.connect("html-page-context", add_files)
     app.connect("build-finished", copy)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,27 +9,23 @@ node: two pictures, before and after.
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
 from attnmt.files import write_aside
+from press.browser import chromium, served
 from press.contents import ROOT
-from press.editions.pdf import chromium
 from press.extensions import learn, live
 
 PAGE = '<!doctype html><html lang="en"><link rel="stylesheet" href="see.css"><body></body></html>'
 DRAW = Path(__file__).with_name("still.js").read_text(encoding="utf8")
-
 
 UNUSED = (
     "label, .live-list, .live-notes, .live-buttons, .live-controls, .live-which, .live-lines,"
@@ -37,41 +33,27 @@ UNUSED = (
 )
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """A server that says nothing."""
-
-    def log_message(self, *args) -> None:
-        pass
+def told(site: Path, component: str) -> list[dict]:
+    """What the blocks of a component on built pages are told, each once."""
+    pages = [path.read_text("utf8") for path in sorted((site / "book").glob("*.html"))]
+    found = re.findall(rf'class="{component}-options">(.*?)</script>', "".join(pages))
+    return [json.loads(one) for one in dict.fromkeys(found)]
 
 
 def blocks(site: Path) -> list[live.Block]:
     """The live blocks of built pages, each once."""
-    found = []
-    for path in sorted((site / "book").glob("*.html")):
-        for told in re.findall(r'class="live-options">(.*?)</script>', path.read_text("utf8")):
-            options = json.loads(told)
-            frames = {"frames": ""} if options["mode"] == "step" else {}
-            found.append(live.block(" ".join(options["models"]), options_of(options) | frames))
-    return list(dict.fromkeys(found))
-
-
-def options_of(told: dict) -> dict[str, str]:
-    """What a block's author wrote, of what its component is told."""
-    return {name: told[name] for name in ("sentence", "english") if name in told}
+    return [
+        live.Block(
+            tuple(one["models"]), one["sentence"], one.get("english", ""), one["mode"] == "step"
+        )
+        for one in told(site, "live")
+    ]
 
 
 def draw(page: Page, shown: live.Block) -> str:
     """The still of one block."""
     html = page.evaluate(DRAW, {"options": shown.options | {"frame": 0}, "unused": UNUSED})
     return f"<!-- drawn with {live.marks(shown.models)} -->\n{html}\n"
-
-
-def trainings(site: Path) -> list[dict]:
-    """What the `{learn}` blocks of built pages are told, each once."""
-    found = []
-    for path in sorted((site / "book").glob("*.html")):
-        found += re.findall(r'class="learn-options">(.*?)</script>', path.read_text("utf8"))
-    return [json.loads(told) for told in dict.fromkeys(found)]
 
 
 def trained(specs: list[dict]) -> list[dict[str, str]]:
@@ -107,26 +89,26 @@ def draw_trainings(specs: list[dict]) -> None:
 
 def main() -> int:
     wanted = blocks(ROOT / "_build" / "html")
-    draw_trainings(trainings(ROOT / "_build" / "html"))
+    draw_trainings(told(ROOT / "_build" / "html", "learn"))
     if not wanted:
         print("No built page has a live block: run `make html` first")
         return 1
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(folder) as address,
+        sync_playwright() as driver,
+    ):
         site = Path(folder)
         live.copy_files(site, {name for shown in wanted for name in shown.models})
         (site / "index.html").write_text(PAGE, encoding="utf8")
-        handler = functools.partial(Quiet, directory=site)
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = driver.chromium.launch(executable_path=chromium())
         page = browser.new_page(viewport={"width": 720, "height": 900}, reduced_motion="reduce")
-        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.goto(address)
         for shown in wanted:
             path = live.still_path(shown)
             path.parent.mkdir(exist_ok=True)
             write_aside(path, draw(page, shown).encode())
             print(path.name)
-        server.shutdown()
         browser.close()
     kept = {live.still_path(shown) for shown in wanted}
     for path in (live.SOURCE / "stills").glob("*.html"):

@@ -8,7 +8,6 @@ read from its text; nothing is imported.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -16,11 +15,6 @@ from pathlib import Path
 from press.contents import ROOT
 
 SRC = ROOT / "src"
-
-
-def parse(source: str) -> ast.Module:
-    """A cell's code, with `pass` in place of IPython's magics."""
-    return ast.parse(re.sub(r"^(\s*)[%!]+\w.*", r"\1pass", source, flags=re.MULTILINE))
 
 
 def module_files(src: Path = SRC) -> dict[str, Path]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 from PIL import Image
 
+from attnmt.book.figures.forest import NARROW
 from press.contents import ROOT
 
 
@@ -20,7 +21,7 @@ def output_texts(cell: nbformat.NotebookNode) -> list[str]:
     for output in cell.get("outputs", []):
         texts += [output.get("text", ""), *output.get("traceback", [])]
         for kind, data in output.get("data", {}).items():
-            if kind == "image/svg+xml" or not kind.startswith("image/"):
+            if kind == "image/svg+xml" or not (kind.startswith("image/") or kind == NARROW):
                 texts.append(data if isinstance(data, str) else json.dumps(data))
     return texts
 
@@ -58,8 +59,8 @@ def tidy(notebook: nbformat.NotebookNode) -> list[str]:
             said += [f"cell {number}: {text}" for text in texts if text]
             cell.outputs = [output for output in cell.outputs if output not in streams]
             for output in cell.outputs:
-                if "image/png" in output.get("data", {}):
-                    output.data["image/png"] = shrink(output.data["image/png"])
+                for kind in {"image/png", NARROW} & output.get("data", {}).keys():
+                    output.data[kind] = shrink(output.data[kind])
     notebook.metadata.pop("widgets", None)
     notebook.metadata.kernelspec = {
         "name": "python3",

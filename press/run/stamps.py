@@ -22,7 +22,8 @@ import nbformat
 
 from press.colab.cell import is_colab_cell
 from press.contents import ROOT
-from press.run.imports import SRC, asked, data_files, needed, parse
+from press.run.imports import SRC, asked, data_files, needed
+from press.source import parse
 
 MOST = 1_000_000  # bytes; a larger notebook is not shown on web sites
 TO_WRITE = "raises-exception"  # the tag of cells that a reader has to complete

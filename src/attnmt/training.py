@@ -160,17 +160,16 @@ class Alone:
         """Whether any process asks; all of them are told the same."""
         return asked
 
-    def begin(self, training: "Training") -> None:
+    def begin(self, training: "Training", checkpoint: Checkpoint) -> None:
         """Go back to the checkpoint if there is one, and write the first if there is none."""
-        if training.checkpoint is not None:
-            if training.checkpoint.path.exists():
-                training.restore()
-            remove_leftovers(training.checkpoint.path)
-            training.write()
+        if checkpoint.path.exists():
+            training.restore(checkpoint)
+        remove_leftovers(checkpoint.path)
+        training.write(checkpoint)
 
-    def write(self, training: "Training") -> None:
+    def write(self, training: "Training", checkpoint: Checkpoint) -> None:
         """Write the checkpoint."""
-        training.write()
+        training.write(checkpoint)
 
     def perplexity(self, model: Translator, pairs: Sequence[Pair]) -> float:
         """As :func:`attnmt.metrics.perplexity`."""
@@ -337,25 +336,23 @@ class Training:
         for name, value in self.model.state_dict().items():
             known[name] = f"{value.dtype} {tuple(value.shape)}"
         self.checkpoint = Checkpoint(path, self.model, self.optimiser, known | facts)
-        self.processes.begin(self)
+        self.processes.begin(self, self.checkpoint)
 
     def save(self) -> None:
         """Write the checkpoint, if there is to be one."""
         if self.checkpoint:
-            self.processes.write(self)
+            self.processes.write(self, self.checkpoint)
 
-    def write(self) -> None:
-        """Write the checkpoint, by this process, if there is to be one."""
-        if self.checkpoint is not None:
-            history = HISTORY.dump_json(self.history).decode()
-            self.checkpoint.write(self.best, {"history": history, "sums": json.dumps(self.sums)})
+    def write(self, checkpoint: Checkpoint) -> None:
+        """Write the checkpoint, by this process."""
+        history = HISTORY.dump_json(self.history).decode()
+        checkpoint.write(self.best, {"history": history, "sums": json.dumps(self.sums)})
 
-    def restore(self) -> None:
-        """Go back to where the checkpoint was written, if there is one."""
-        if self.checkpoint is not None:
-            self.best, texts = self.checkpoint.restore()
-            self.history = HISTORY.validate_json(texts["history"])
-            self.sums = Counter(json.loads(texts["sums"]))
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go back to where the checkpoint was written."""
+        self.best, texts = checkpoint.restore()
+        self.history = HISTORY.validate_json(texts["history"])
+        self.sums = Counter(json.loads(texts["sums"]))
 
 
 @contextmanager

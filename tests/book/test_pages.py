@@ -212,11 +212,6 @@ def test_the_truth_rule_is_shown_from_the_study():
     assert "12.3%" in book_lists.truth_rule(study)[2]
 
 
-def test_the_frozen_claims_and_the_rule_have_their_pages():
-    assert "{frozen-claims}" in page("claims")
-    assert "{truth-rule}" in page("how_to")
-
-
 RECORDED = sorted(results_folder().glob("*-*.json"))
 
 

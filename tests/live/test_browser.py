@@ -1,16 +1,13 @@
 """book/_live/translator.mjs in a real browser, with the weights that the package holds."""
 
-import functools
-import threading
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from conftest import Quiet
 from parity import SENTENCES, check
 
 from attnmt import grammar_corpus
 from attnmt.book.live.weights import FOLDER
+from press.browser import served
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,11 +30,8 @@ TRANSLATE = """async ({weights, sentences}) => {
 @pytest.fixture(scope="module")
 def repository():
     """The repository's files, served on this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=ROOT))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    with served(ROOT) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

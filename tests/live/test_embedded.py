@@ -1,14 +1,11 @@
 """A live figure of the site by one line, in a page of another origin and in a reveal.js deck."""
 
-import functools
 import json
-import threading
-from http.server import ThreadingHTTPServer
 
 import pytest
-from conftest import Quiet
 
 from attnmt.book.live import weights
+from press.browser import served
 from press.contents import ROOT
 from press.extensions import live
 
@@ -19,23 +16,14 @@ DECK = """<!doctype html><link rel="stylesheet" href="reveal/reveal.css">
 <script src="reveal/reveal.js"></script><script>Reveal.initialize();</script>"""
 
 
-def serve(folder):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server, f"http://127.0.0.1:{server.server_port}/"
-
-
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
     """The folder with the site's live files, at one port, and an empty course, at another."""
     book, course = tmp_path_factory.mktemp("book"), tmp_path_factory.mktemp("course")
     live.copy_files(book, ["rnnencdec", "rnnsearch"])
     (course / "reveal").symlink_to(ROOT / "book" / "_vendor" / "reveal")
-    servers, addresses = zip(serve(book), serve(course))
-    yield addresses[0], course, addresses[1]
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with served(book) as one, served(course) as other:
+        yield one, course, other
 
 
 @pytest.fixture

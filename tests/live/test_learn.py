@@ -7,10 +7,7 @@ lambdas beside their lines.
 import gzip
 import json
 import math
-import os
 import re
-import shutil
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +16,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parity import ask_node
 
 RUNNER = Path(__file__).with_name("learn.mjs")
 LIVE = Path(__file__).resolve().parents[2] / "book" / "_live"
@@ -29,15 +27,7 @@ D = 2  # but where a spec says otherwise
 
 def ask(*jobs: dict) -> list[dict]:
     """What the page's modules answer to some jobs: {"found"} or {"error", "at"} for each."""
-    if shutil.which("node") is None:
-        if os.environ.get("ATTNMT_NODE") == "required":
-            pytest.fail("there is no node")
-        pytest.skip("there is no node: the page's training is not tested")
-    ran = subprocess.run(
-        ["node", RUNNER], input=json.dumps(jobs), capture_output=True, encoding="utf-8"
-    )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+    return ask_node(RUNNER, jobs)
 
 
 def found(task: str, **job) -> object:

@@ -4,13 +4,11 @@ It is served as the page of its own that slides and other pages embed, learn.htm
 depends on how fast the machine is: what is waited for is a number of updates.
 """
 
-import functools
-import threading
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from conftest import Quiet
+
+from press.browser import served
 
 pytestmark = pytest.mark.browser
 LIVE = Path(__file__).resolve().parents[2] / "book" / "_live"
@@ -19,16 +17,13 @@ LONG = 120_000  # milliseconds that a busy machine may need
 
 
 @pytest.fixture(scope="module")
-def served():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=LIVE))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/learn.html"
-    server.shutdown()
-    server.server_close()
+def learn_page():
+    with served(LIVE) as address:
+        yield f"{address}learn.html"
 
 
 @pytest.fixture
-def visit(browser, served):
+def visit(browser, learn_page):
     """A function that opens the page with an address's end, and waits for the untrained picture."""
     contexts = []
 
@@ -39,7 +34,7 @@ def visit(browser, served):
         page.asked, page.complaints = [], []
         page.on("response", lambda got: page.asked.append(got))
         page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.goto(served + ending)
+        page.goto(learn_page + ending)
         if ready:
             page.locator("[data-updates='0']").wait_for()
         return page

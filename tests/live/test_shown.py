@@ -1,12 +1,7 @@
 """What `attnmt show` writes, in a real browser: it translates, also inside another page."""
 
-import functools
-import threading
-from http.server import ThreadingHTTPServer
-
 import pytest
 import torch
-from conftest import Quiet
 from playwright.sync_api import expect
 
 from attnmt import grammar_corpus, greedy, luong, rnnencdec
@@ -16,6 +11,7 @@ from attnmt.book.live.view import show_live
 from attnmt.book.live.weights import load_compact, save_compact
 from attnmt.evidence.links import on_words
 from attnmt.text.subwords import in_pieces
+from press.browser import served
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 390, "height": 844}
@@ -30,11 +26,8 @@ def corpus():
 @pytest.fixture
 def folder(tmp_path):
     """A folder that http.server serves, and its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=tmp_path))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield tmp_path, f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    with served(tmp_path) as address:
+        yield tmp_path, address
 
 
 @pytest.fixture

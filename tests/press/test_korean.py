@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sphinx import locale
 
-from press.contents import ROOT
+from press.contents import ROOT, file_of
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
 from press.extensions import languages, sharing
@@ -27,7 +27,7 @@ PAGES = korean.pages()
 
 def texts(page, root=ROOT):
     """The Markdown of a page: all of it, or its cells."""
-    path = korean.path_of(page, root)
+    path = file_of(page, root)
     if path.suffix == ".md":
         return [path.read_text(encoding="utf8")]
     cells = nbformat.read(path, as_version=4).cells
@@ -188,7 +188,7 @@ def test_what_is_said_in_korean_has_all_the_numbers():
 
 def glossary():
     """English term -> the Korean forms that the glossary has."""
-    text = korean.path_of("book/glossary").read_text(encoding="utf8")
+    text = file_of("book/glossary").read_text(encoding="utf8")
     entries = re.findall(r"(?m)^(\w[^\n]*)\n  ([^–\n]*[가-힣][^–\n]*) – ", text)
     return {term: re.split(r", *", forms) for term, forms in entries}
 

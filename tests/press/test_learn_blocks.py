@@ -1,15 +1,13 @@
-"""The `{learn}` block: what it may be told, and its line of HTML for other pages."""
+"""The `{learn}` block: what it may be told, and its stills."""
 
 import json
 import re
-from pathlib import Path
-from urllib.parse import parse_qs
 
-import nbformat
 import pytest
 
-from press.contents import ROOT, listed
+from press.contents import ROOT, file_of, listed
 from press.extensions import learn, stills
+from press.reading import cells_of
 
 LEARN = (ROOT / "book" / "_live" / "learn.mjs").read_text(encoding="utf8")
 
@@ -38,7 +36,6 @@ def test_a_line_cannot_end_its_script():
         ("sort", {}, "the task is one of german, copy, reverse, own, not 'sort'"),
         ("copy", {"length": "99"}, "length is one of 4, 5"),
         ("copy", {"window": "local"}, "window is one of global, local-m, local-p"),
-        ("copy", {"colour": "red"}, "there is no option colour"),
     ],
 )
 def test_what_there_is_not_is_refused(task, options, message):
@@ -46,48 +43,21 @@ def test_what_there_is_not_is_refused(task, options, message):
         learn.box(task, options)
 
 
-def test_one_line_shows_it_on_any_page():
-    line = learn.frame("https://book.example/", "copy", {"score": "dot(q, k) + 1"}, 500)
-    assert "\n" not in line
-    address = re.search(r'src="([^"]*)"', line)[1].replace("&amp;", "&")
-    before, _, told = address.partition("#learn?")
-    assert before == "https://book.example/_static/live/learn.html"
-    assert parse_qs(told) == {"task": ["copy"], "score": ["dot(q, k) + 1"]}
-    assert "height: 500px" in line
-
-
 def test_choices_are_the_components_own():
     """By name; what each may be, the component checks again when it reads an address."""
     defaults = LEARN.partition("export const DEFAULTS = {")[2].partition("};")[0]
     names = set(re.findall(r"(?m)^  (\w+):", defaults))
     assert set(learn.CHOICES) < names
-    for name in learn.MODULES:
-        assert (ROOT / "book" / "_live" / name).is_file()
-    imported = {
-        name
-        for module in learn.MODULES
-        if module.endswith(".mjs")
-        for name in re.findall(
-            r'(?:from|URL\(|import\() ?"(?:\./)?([\w.]+\.mjs)"',
-            Path(ROOT, "book", "_live", module).read_text(encoding="utf8"),
-        )
-    }
-    assert imported - {"see.mjs"} <= set(learn.MODULES)  # page.mjs: where there is a translation
-    assert len(imported) == 8
 
 
 # --- stills
 
 
-def texts(path: Path) -> str:
-    """A page's Markdown without its fences of code."""
-    if path.suffix == ".ipynb":
-        cells = nbformat.read(path, as_version=4).cells
-        return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    return re.sub(r"(?ms)^```\w*$.*?^```$", "", path.read_text(encoding="utf8"))
-
-
-def told(text: str) -> list[dict]:
+def told(page: str) -> list[dict]:
+    """What the blocks of a page are told; those in fences of code are examples."""
+    cells = cells_of(file_of(page))
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    text = re.sub(r"(?ms)^```\w*$.*?^```$", "", "\n".join(texts))
     found = re.findall(r"(?ms)^:::\{learn\} (\w+)\n(.*?)^:::", text)
     options = [dict(re.findall(r"(?m)^:(\w+): (.*)$", body)) for _, body in found]
     for some in options:
@@ -95,13 +65,7 @@ def told(text: str) -> list[dict]:
     return [learn.chosen(task, some) for (task, _), some in zip(found, options, strict=True)]
 
 
-PAGES = {
-    name: told(texts(path))
-    for _, names in listed()
-    for name in names
-    for path in (ROOT / f"{name}.md", ROOT / f"{name}.ipynb")
-    if path.is_file()
-}
+PAGES = {page: told(page) for _, pages in listed() for page in pages}
 SPECS = [spec for of_page in PAGES.values() for spec in of_page]
 
 
@@ -152,4 +116,4 @@ def test_trainings_of_built_pages_are_found_once(tmp_path):
     page = learn.box("copy", {"length": "5"}) + learn.box("reverse", {})
     (tmp_path / "book" / "page.html").write_text(page * 2, encoding="utf8")
     wanted = [{"task": "copy", "length": 5}, {"task": "reverse"}]
-    assert stills.trainings(tmp_path) == wanted
+    assert stills.told(tmp_path, "learn") == wanted

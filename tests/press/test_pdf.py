@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 from conftest import SITE, missing
 from pypdf import PdfReader, PdfWriter
 
+from press import browser as machine
 from press.contents import ROOT, listed
 from press.editions import pdf
 from press.editions.one_page import Entry, Links, Unprintable, anchor, article, headings, join, read
@@ -120,7 +121,7 @@ def test_bookmarks(tmp_path):
     writer.write(tmp_path / "a.pdf")
     entries = [
         Entry(0, "First"),
-        Entry(1, r"One &amp; <em>only</em> \(x\)", "one"),
+        Entry(1, "One &amp; <em>only</em> <math><mi>x</mi></math>", "one"),
         Entry(2, "A part", "part"),
         Entry(0, "Last"),
         Entry(1, "List", "list"),
@@ -159,24 +160,24 @@ def refusal(monkeypatch, capsys, *arguments: str) -> str:
 
 def test_missing_pages_are_told(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
-        pdf.shutil, "which", lambda name: "/bin/true" if name == "chromium" else None
+        machine.shutil, "which", lambda name: "/bin/true" if name == "chromium" else None
     )
     said = refusal(monkeypatch, capsys, "--site", str(tmp_path))
     assert "build the pages first (make html)" in said
 
 
 def test_a_missing_browser_is_told(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
+    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
     assert "install Chromium" in refusal(monkeypatch, capsys, "--site", str(tmp_path))
 
 
 def test_a_browser_may_be_named(tmp_path, monkeypatch):
     named = tmp_path / "my browser"
     monkeypatch.setenv("ATTNMT_CHROMIUM", str(named))
-    with pytest.raises(Unprintable, match=r"none of .*my browser is on this machine"):
-        pdf.chromium()
+    with pytest.raises(FileNotFoundError, match=r"none of .*my browser is on this machine"):
+        machine.chromium()
     named.touch(mode=0o700)
-    assert pdf.chromium() == str(named)
+    assert machine.chromium() == str(named)
 
 
 @pytest.mark.browser

@@ -1,15 +1,11 @@
 """press/editions/release.py: what a release offers, from parts that were made."""
 
 import hashlib
-import json
-import re
 import zipfile
 
 import pytest
-import yaml
 
 from attnmt import __version__
-from press.contents import ROOT
 from press.editions.release import NAME, Unmade, gather
 
 
@@ -87,25 +83,3 @@ def test_what_was_not_made_is_named(made, part):
     (build / part).unlink()
     with pytest.raises(Unmade, match=r"learning-to-align\.pdf|student"):
         gather(build, dist)
-
-
-# --- where others make it
-
-
-def test_the_workflow_makes_a_release_of_a_tag_and_tests_everything_at_night():
-    flow = yaml.safe_load((ROOT / ".github/workflows/book.yml").read_text(encoding="utf8"))
-    release = flow["jobs"]["release"]
-    assert release["if"] == "github.ref_type == 'tag'"
-    assert release["permissions"] == {"contents": "write"}
-    assert flow["permissions"] == {"contents": "read"}
-    ran = " ".join(step.get("run", "") for step in release["steps"])
-    assert "make release" in ran and "dist/*" in ran
-    ran = " ".join(step.get("run", "") for step in flow["jobs"]["build"]["steps"])
-    assert "schedule" in ran and "'test-all'" in ran
-
-
-def test_the_devcontainer_runs_the_readmes_commands():
-    settings = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf8"))
-    said = f"{settings['postCreateCommand']} {settings['postAttachCommand']}"
-    readme = (ROOT / "README.md").read_text(encoding="utf8")
-    assert set(re.findall(r"make \w+", said)) == set(re.findall(r"(?m)^make \w+", readme))

@@ -220,7 +220,9 @@ def test_an_output_is_followed_by_what_it_shows(deck):
 def test_outputs_that_cannot_be_read_from_afar_are_left_out(deck, text):
     made = deck(md("## S\n\n- a"), code("f()", printed(text)))
     assert "<pre>" not in shown(made.slides[-1])
-    assert "<pre>" in shown(deck(md("## S"), code("f()", printed(text), kind="-")).slides[-1])
+    assert "<pre>" in shown(
+        deck(md("## S"), code("f()", printed(text), kind="subslide")).slides[-1]
+    )
 
 
 def test_signatures_of_bleu_are_left_out(deck):
@@ -327,11 +329,6 @@ def test_metadata_begins_a_slide_and_shows_code(deck, kind):
     assert [slide.title for slide in made.slides[1:]] == ["S", "S"]
     assert "<code>" in shown(made.slides[2])
     assert len(deck(md("## S\n\n- a"), code("y = 1")).slides) == 2
-
-
-def test_metadata_makes_a_fragment(deck):
-    made = deck(md("## S\n\n- a"), code("y = 1", kind="fragment"), md("- c"))
-    assert shown(made.slides[-1]).count("fragment") == 1
 
 
 # --- time

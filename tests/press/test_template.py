@@ -7,16 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from press.contents import ROOT, chapters, copy_tree
+from press.contents import copy_tree
 
 TEMPLATE = "book/_template.ipynb"
 NEW = "book/10_new.ipynb"
 TESTS = ["book/test_book.py", *(f"press/test_{name}.py" for name in ("publish", "student"))]
-
-
-def test_the_template_is_no_chapter():
-    assert (ROOT / TEMPLATE).is_file()
-    assert ROOT / TEMPLATE not in chapters()
 
 
 def run(*command: str, cwd: Path) -> str:

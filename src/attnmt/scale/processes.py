@@ -18,6 +18,7 @@ from accelerate.utils import gather_object
 
 from attnmt import training as core
 from attnmt.batches import Batch, Source, by_length
+from attnmt.checkpoints import Checkpoint
 from attnmt.checks import whole
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import BATCH_WORDS, Translation
@@ -160,11 +161,11 @@ class Together(Alone):
         (loss,) = self.total(loss)
         return loss
 
-    def begin(self, training: Training) -> None:
+    def begin(self, training: Training, checkpoint: Checkpoint) -> None:
         """Go back to the checkpoint if the first process sees one; write the first if not."""
-        path = training.checkpoint.path
+        path = checkpoint.path
         if self.any(self.first and path.exists()):
-            training.restore()
+            training.restore(checkpoint)
         here = training.updates
         if self.any(self.total(here) != [here * self.size]):
             raise ValueError(
@@ -172,19 +173,19 @@ class Together(Alone):
             )
         if self.first:
             remove_leftovers(path)
-        self.write(training)
+        self.write(training, checkpoint)
 
-    def write(self, training: Training) -> None:
+    def write(self, training: Training, checkpoint: Checkpoint) -> None:
         """The first process writes; if it cannot, all of them stop."""
         failed: OSError | None = None
         try:
             if self.first:
-                training.write()
+                training.write(checkpoint)
         except OSError as error:
             failed = error
         if self.any(failed is not None):
-            path = training.checkpoint.path
-            raise failed or OSError(f"the first process could not write {path}: see there")
+            seen = f"the first process could not write {checkpoint.path}: see there"
+            raise failed or OSError(seen)
 
     def answers(
         self, groups: Sequence[Sequence[int]], answer: Callable[[Sequence[int]], Sequence[Any]]

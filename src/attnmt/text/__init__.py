@@ -5,10 +5,13 @@ Nothing here knows of words or models; :mod:`attnmt.corpus` makes corpora of it.
 
 import gzip
 import os
+import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from tqdm import TqdmWarning
 
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/"
@@ -62,7 +65,8 @@ def data_folder() -> Path:
 
 def _fetch(file: str, folder: Path, url: str) -> Path:
     """The path of a Multi30k file, downloaded if it is not there, its checksum verified."""
-    import pooch  # here, since it greets a notebook without ipywidgets with a warning
+    with warnings.catch_warnings(category=TqdmWarning, action="ignore"):
+        import pooch  # its bar would warn of a notebook without ipywidgets, which it can do without
 
     shelf = pooch.create(folder, base_url=f"{url.rstrip('/')}/", registry=MULTI30K_SHA256)
     by_hand = f"Or put the file there yourself: {folder / file}"

@@ -1,0 +1,22 @@
+"""Python as the pages have it: cells with magics, and code that is shown without docstrings."""
+
+import ast
+import re
+import textwrap
+
+
+def parse(source: str) -> ast.Module:
+    """A cell's code, with `pass` in place of IPython's magics."""
+    return ast.parse(re.sub(r"^(\s*)[%!]+\w.*", r"\1pass", source, flags=re.MULTILINE))
+
+
+def without_docstrings(source: str) -> list[str]:
+    """The lines of a piece of code, without its docstrings."""
+    source = textwrap.dedent(source).strip()
+    lines = source.splitlines()
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            first = node.body[0]
+            size = first.end_lineno - first.lineno + 1
+            lines[first.lineno - 1 : first.end_lineno] = [None] * size
+    return [line for line in lines if line is not None]
