@@ -19,7 +19,7 @@ from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 
 from attnmt import __version__
 from press.contents import ROOT, lectures, listed, settings
@@ -28,19 +28,11 @@ from press.editions.one_page import Entry, Links, edition, headings, read
 BESIDES = ("index", "notation", "glossary", "references")  # pages of the core without slides
 NAMES = {"svg": "http://www.w3.org/2000/svg", "math": "http://www.w3.org/1998/Math/MathML"}
 # HTML does not tell small letters from capitals in a name, XML does
-CAPITALS = re.compile(r"(?<=[ </])(viewbox|clippath|preserveaspectratio|clippathunits)(?=[ =>])")
-RIGHT = {
-    "viewbox": "viewBox",
-    "clippath": "clipPath",
-    "preserveaspectratio": "preserveAspectRatio",
-    "clippathunits": "clipPathUnits",
+CAPITALS = {
+    name.lower(): name for name in ("viewBox", "clipPath", "preserveAspectRatio", "clipPathUnits")
 }
-STYLES = (
-    "pygments.css",
-    "live/see.css",
-    "math/math.css",
-    "math/math.woff",
-)  # of the site's _static
+SMALL = re.compile(rf"(?<=[ </])({'|'.join(CAPITALS)})(?=[ =>])")
+STYLES = ("pygments.css", "live/see.css", "math/math.css", "math/math.woff")  # of _static
 SPARE = (
     "script, button, source, .headerlink, .toctree-wrapper, .live-file, .live-options,"
     " summary > .expanded"
@@ -109,7 +101,6 @@ class Writer:
         self.site = site
         self.pages = pages
         self.files: dict[str, bytes] = {}  # name -> content
-        self.titles: dict[str, str] = {}  # page -> its title
 
     def picture(self, address: str, links: Links) -> str:
         """The address of a picture, which becomes a file of the book."""
@@ -154,9 +145,8 @@ class Writer:
         text = self.article(page)
         lines = headings(text)
         body = text.decode_contents(formatter="minimal")
-        body = CAPITALS.sub(lambda name: RIGHT[name[0]], body)
-        self.titles[page] = plain(lines[0].title)
-        self.files[name_of(page)] = self.page(self.titles[page], body).encode()
+        body = SMALL.sub(lambda name: CAPITALS[name[0]], body)
+        self.files[name_of(page)] = self.page(lines[0].plain, body).encode()
         return lines
 
     def page(self, title: str, body: str) -> str:
@@ -174,17 +164,12 @@ def fold(box: Tag) -> None:
         box.insert(0, head.extract())
 
 
-def plain(title: str) -> str:
-    """A title of HTML as text."""
-    return BeautifulSoup(title, "html.parser").get_text()
-
-
 def contents(parts: list[tuple[str, list[tuple[str, list[Entry]]]]]) -> str:
     """The table of contents, as the book's navigation: parts, chapters, sections."""
 
     def line(page: str, entry: Entry, below: str = "") -> str:
         place = f"#{entry.anchor}" if entry.level > 1 else ""
-        link = f'<a href="{name_of(page)}{place}">{html.escape(plain(entry.title))}</a>'
+        link = f'<a href="{name_of(page)}{place}">{html.escape(entry.plain)}</a>'
         return f"<li>{link}{below}</li>"
 
     def chapter(page: str, entries: list) -> str:
