@@ -46,7 +46,7 @@ export const LEARN = {
   caption: "행은 써야 할 단어, 열은 읽은 단어이고, 숫자는 가중치입니다.",
   legend: "파란색이 짙을수록 가중치가 큽니다.",
   legend_frames: "테두리는 그 행에 맞는 단어를 나타냅니다.",
-  legend_masked: "끝 표시 </s>는 마스크로 가렸습니다.",
+  legend_masked: "끝 표시 </s>는 마스크로 가려서 신경망이 볼 수 없습니다.",
   legend_without: "어텐션이 없으면 가중치도 없습니다. 문장 전체가 벡터 하나입니다.",
   loss: "손실",
   right: "맞은 단어",

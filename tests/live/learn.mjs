@@ -1,6 +1,6 @@
 /** Reads jobs from standard input and answers with what the page's training computes: JSON. */
 import { readFileSync } from "node:fs";
-import { BREAKS } from "../../book/_live/learn_view.mjs";
+import { BREAKS } from "../../book/_live/learn_spec.mjs";
 import { LEARN, speaker } from "../../book/_live/learn_words.mjs";
 import { LEARN as KOREAN } from "../../book/_live/words_ko.mjs";
 import { SIZES, Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
