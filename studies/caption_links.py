@@ -13,11 +13,16 @@ from collections.abc import Sequence, Set
 
 from attnmt import force_align, multi30k
 from attnmt.corpus import Link, Pair
-from attnmt.evidence.folders import results_folder
 from attnmt.evidence.gold import gold_pairs
-from attnmt.evidence.plan import planned
 from attnmt.evidence.store import load_run
-from studies.study import head_of, open_store, save_store, store_of, trained_model
+from studies.study import (
+    head_of,
+    open_store,
+    recorded_on,
+    save_store,
+    store_of,
+    trained_model,
+)
 
 STORE = store_of(__file__)
 TRAIN = 29_000
@@ -58,12 +63,8 @@ def main() -> None:
     pairs = gold_pairs(corpus)
     store = open_store(STORE, head_of(__file__) | {"corpus": corpus.fingerprint}, "runs")
     runs = store.setdefault("runs", {})
-    plan = planned()
-    for name in planned():
-        there = (results_folder() / f"{name}.json").exists()
-        if plan[name][1] != "multi30k" or not there or name in runs:
-            continue
-        if load_run(name).aer is None:  # it does not attend
+    for name in recorded_on("multi30k"):
+        if name in runs or load_run(name).aer is None:  # it does not attend
             continue
         runs[name] = count(force_align(trained_model(name), pairs), pairs)
         save_store(STORE, store)

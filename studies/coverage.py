@@ -17,22 +17,14 @@ from itertools import pairwise
 from attnmt.book.coverage import content_words, coverage, grams_again
 from attnmt.corpus import Corpus
 from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.folders import results_folder
-from attnmt.evidence.plan import planned, read_plan
+from attnmt.evidence.plan import read_plan
 from attnmt.evidence.store import load_translations
 from attnmt.vocab import SPECIALS, UNK, tokenise
-from studies.study import head_of, save_store, store_of
+from studies.study import head_of, recorded_on, save_store, store_of
 
 STORE = store_of(__file__)
 EDGES = (1, 11, 21, 31, 41, 61)  # source words: first of each bucket, and one past the last
 APART = ("luong-dot", "luong-feeding")
-
-
-def recorded_names() -> list[str]:
-    """The runs of the plan on the controlled corpus that are recorded."""
-    plan = planned().items()
-    names = [name for name, (_, corpus_name, _) in plan if corpus_name == "grammar"]
-    return [name for name in names if (results_folder() / f"{name}.json").exists()]
 
 
 @dataclass(frozen=True)
@@ -86,7 +78,7 @@ def main() -> None:
     references = readable(corpus)
     found = {}
     right = {}
-    for name in recorded_names():
+    for name in recorded_on("grammar"):
         sentences = load_translations(name)
         found[name] = count(corpus, sentences["test"] + sentences["long"], content)
         right[name] = {k for k, text in enumerate(sentences["test"]) if text == references[k]}

@@ -30,13 +30,19 @@ from attnmt.evidence.models import MODELS
 from attnmt.evidence.modern import Modern
 from attnmt.evidence.plan import load_corpus, model_arguments, planned, read_plan, recipe_of
 from attnmt.evidence.protocols import protocols
-from attnmt.evidence.store import load_run
 from attnmt.metrics import perplexity, texts
 from attnmt.model import seeded
 from attnmt.recipes import Recipe
 from attnmt.text.subwords import in_words
 from attnmt.training import fit
-from studies.study import head_of, open_store, save_store, store_of, trained_model
+from studies.study import (
+    head_of,
+    open_store,
+    recorded_on,
+    save_store,
+    store_of,
+    trained_model,
+)
 
 STORE = store_of(__file__)
 STRONGEST = "strongest-pieces"
@@ -62,15 +68,8 @@ TRIALS: dict[str, dict[str, dict[str, Any]]] = {  # what is changed of a system,
 
 def runs_of(system: str) -> list[str]:
     """The recorded runs of a system and corpus, seed by seed."""
-    found = []
-    for name, (of, corpus, _) in planned().items():
-        if f"{of}-{corpus}" == system:
-            try:
-                load_run(name)
-            except FileNotFoundError:
-                continue
-            found.append(name)
-    return found
+    names = recorded_on(system.rpartition("-")[2])
+    return [name for name in names if name.rpartition("-")[0] == system]
 
 
 def corpus_for(name: str) -> Corpus:

@@ -16,7 +16,9 @@ from typing import Any
 import torch
 
 from attnmt import Translator
+from attnmt.evidence.folders import results_folder
 from attnmt.evidence.models import load
+from attnmt.evidence.plan import planned
 from attnmt.evidence.record import make_run
 from attnmt.files import write_aside
 
@@ -80,6 +82,12 @@ def open_store(path: Path, head: dict, *kept: str) -> dict:
 def save_store(path: Path, store: dict) -> None:
     """Write it aside, then rename it."""
     write_aside(path, json.dumps(store, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def recorded_on(corpus: str) -> list[str]:
+    """The runs of the plan on a corpus that are recorded."""
+    names = [name for name, (_, of, _) in planned().items() if of == corpus]
+    return [name for name in names if (results_folder() / f"{name}.json").exists()]
 
 
 def trained_model(name: str) -> Translator:

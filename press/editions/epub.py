@@ -19,7 +19,7 @@ from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 
 from attnmt import __version__
 from press.contents import ROOT, lectures, listed, settings
@@ -109,7 +109,6 @@ class Writer:
         self.site = site
         self.pages = pages
         self.files: dict[str, bytes] = {}  # name -> content
-        self.titles: dict[str, str] = {}  # page -> its title
 
     def picture(self, address: str, links: Links) -> str:
         """The address of a picture, which becomes a file of the book."""
@@ -155,8 +154,7 @@ class Writer:
         lines = headings(text)
         body = text.decode_contents(formatter="minimal")
         body = CAPITALS.sub(lambda name: RIGHT[name[0]], body)
-        self.titles[page] = plain(lines[0].title)
-        self.files[name_of(page)] = self.page(self.titles[page], body).encode()
+        self.files[name_of(page)] = self.page(lines[0].plain, body).encode()
         return lines
 
     def page(self, title: str, body: str) -> str:
@@ -174,17 +172,12 @@ def fold(box: Tag) -> None:
         box.insert(0, head.extract())
 
 
-def plain(title: str) -> str:
-    """A title of HTML as text."""
-    return BeautifulSoup(title, "html.parser").get_text()
-
-
 def contents(parts: list[tuple[str, list[tuple[str, list[Entry]]]]]) -> str:
     """The table of contents, as the book's navigation: parts, chapters, sections."""
 
     def line(page: str, entry: Entry, below: str = "") -> str:
         place = f"#{entry.anchor}" if entry.level > 1 else ""
-        link = f'<a href="{name_of(page)}{place}">{html.escape(plain(entry.title))}</a>'
+        link = f'<a href="{name_of(page)}{place}">{html.escape(entry.plain)}</a>'
         return f"<li>{link}{below}</li>"
 
     def chapter(page: str, entries: list) -> str:

@@ -33,6 +33,11 @@ class Entry:
     anchor: str = ""
 
     @property
+    def plain(self) -> str:
+        """The title without tags."""
+        return BeautifulSoup(self.title, "html.parser").get_text()
+
+    @property
     def row(self) -> str:
         """The line as HTML, with room for the number of its page."""
         if not self.anchor:

@@ -5,9 +5,7 @@ numbers of the first print. Everything folded is opened, and solutions move behi
 exercises. Nothing is executed; the pages must have been built (`make html`).
 """
 
-import html
 import logging
-import re
 import shutil
 import subprocess
 import sys
@@ -46,10 +44,9 @@ def add_outline(pdf: Path, entries: list[Entry], numbers: dict[str, int]) -> Non
     above = {}
     for number, entry in enumerate(entries):
         following = [numbers[e.anchor] for e in entries[number:] if e.anchor]
-        title = html.unescape(re.sub(r"<[^>]+>|\\[()]", "", entry.title))
         parent = next((above[k] for k in range(entry.level - 1, -1, -1) if k in above), None)
         item = writer.add_outline_item(
-            title=title, page_number=following[0] - 1, parent=parent, is_open=entry.level == 0
+            title=entry.plain, page_number=following[0] - 1, parent=parent, is_open=entry.level == 0
         )
         above = {k: v for k, v in above.items() if k < entry.level} | {entry.level: item}
     writer.write(pdf)

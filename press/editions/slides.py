@@ -33,6 +33,7 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from press.contents import chapter_numbers, lectures
+from press.extensions.book_pages import add_button
 from press.extensions.formulas import mathml
 from press.source import without_docstrings
 
@@ -591,16 +592,9 @@ def write(
     into.mkdir(exist_ok=True)
     html = page(deck, name, chapter_numbers(root).get(name))
     (into / f"{name}.html").write_text(html, encoding="utf8", newline="\n")
-    context["header_buttons"].append(
-        {
-            "type": "link",
-            "url": context["pathto"](f"{FOLDER}/{name}.html", resource=True),
-            "tooltip": "Slides of this chapter",
-            "text": "",
-            "icon": "fas fa-person-chalkboard",
-            "label": "slides-button",
-        }
-    )
+    address = context["pathto"](f"{FOLDER}/{name}.html", resource=True)
+    tooltip = "Slides of this chapter"
+    add_button(context, "slides-button", "fas fa-person-chalkboard", address, tooltip)
 
 
 def setup(app: Sphinx) -> dict:

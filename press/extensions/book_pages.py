@@ -41,6 +41,12 @@ def choose_buttons(app: Sphinx, config: Config) -> None:
     options["launch_buttons"] = {"colab_url": COLAB} if options.get("repository_url") else {}
 
 
+def add_button(context: dict, name: str, icon: str, url: str, tooltip: str) -> None:
+    """Put a button into the head of a page; ``name`` is a class, for styles and tests."""
+    told = {"url": url, "tooltip": tooltip, "icon": icon, "label": name}
+    context["header_buttons"].append({"type": "link", "text": ""} | told)
+
+
 def add_buttons(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
@@ -52,16 +58,8 @@ def add_buttons(
     if app.env.doc2path(pagename).endswith(".ipynb"):
         buttons.append(("Colab", "launch-colab-button", "fas fa-rocket"))
     for name, label, icon in buttons:
-        context["header_buttons"].append(
-            {
-                "type": "link",
-                "url": context["pathto"](HELP),
-                "tooltip": f"{name}: this copy of the book needs an address first",
-                "text": "",
-                "icon": icon,
-                "label": label,
-            }
-        )
+        tooltip = f"{name}: this copy of the book needs an address first"
+        add_button(context, label, icon, context["pathto"](HELP), tooltip)
 
 
 def drop_thebe(

@@ -3,6 +3,7 @@
 Run as a program, this file is the killer of the kill test: ``python test_checkpoints.py FOLDER``.
 """
 
+import importlib
 import json
 import math
 import os
@@ -92,6 +93,7 @@ def forked(function, *arguments):
 def kill_again_and_again(folder):
     """Kill trainings at random moments after their first step, until there were enough kills."""
     torch.set_num_threads(1)
+    importlib.import_module("torch._dynamo")  # as an optimiser's step does: once, not in each child
     corpus, draw = made_up_corpus(train=120), random.Random(0)
     dropping(corpus)  # what each child need not repeat
     perplexity(dropping(corpus), corpus.valid)
@@ -206,7 +208,7 @@ def undisturbed(small):
     return weights_of(model), train(model, small, measure_bleu=True), weights_of(model)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 9, 10, 11, 29, 30, 39])
+@pytest.mark.parametrize("steps", [1, 3, 10, 11, 29, 30])
 def test_a_training_that_stopped_goes_on(small, tmp_path, undisturbed, steps):
     path = tmp_path / "checkpoint"
     model = dropping(small)
@@ -338,7 +340,9 @@ def test_a_truncated_checkpoint_is_refused(small, begun, kept):
         train(dropping(small), small, begun)
 
 
-def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(small, begun):
+def test_a_model_or_a_folder_is_no_checkpoint_and_a_checkpoint_no_model(small, begun):
+    with pytest.raises(ValueError, match=f"{begun.parent} is damaged, or not a checkpoint"):
+        train(dropping(small), small, begun.parent)
     with pytest.raises(ValueError, match=f"{begun} is a safetensors file, but not"):
         Translator.load(begun)
     path = begun.parent / "model"
@@ -347,15 +351,10 @@ def test_a_model_is_no_checkpoint_and_a_checkpoint_no_model(small, begun):
         train(dropping(small), small, path)
 
 
-def test_a_folder_is_no_checkpoint(small, tmp_path):
-    with pytest.raises(ValueError, match=f"{tmp_path} is damaged, or not a checkpoint"):
-        train(dropping(small), small, tmp_path)
-
-
 # -------------------------------------------------------------------------- failures while writing
 
 
-@pytest.mark.parametrize("broken", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("broken", ["open", "fsync", "replace"])
 def test_a_failure_to_write_leaves_the_last_checkpoint_whole(
     small, begun, undisturbed, monkeypatch, broken
 ):
@@ -364,24 +363,24 @@ def test_a_failure_to_write_leaves_the_last_checkpoint_whole(
     def fail(*_):
         raise OSError(28, "No space left on device")
 
+    def closed(file, mode="r", *more):
+        handle = real(file, mode, *more)
+        if "w" in mode:
+            handle.write(b"half")
+            handle.close()
+        return handle  # writing to a closed file is a ValueError
+
+    real = open
     with monkeypatch.context() as patch:
-        if broken == "write":
-            real = open
-
-            def opened(file, mode="r", *more):
-                handle = real(file, mode, *more)
-                if "w" in mode:
-                    handle.write(b"half")
-                    handle.close()
-                return handle  # writing to a closed file is a ValueError
-
-            patch.setattr("builtins.open", opened)
-            with pytest.raises(ValueError, match="closed file"):
-                train(dropping(small), small, begun)
+        if broken == "open":
+            patch.setattr("builtins.open", closed)
+            expected = pytest.raises(ValueError, match="closed file")
         else:
             patch.setattr(os, broken, fail)
-            with pytest.raises(OSError, match=f"{begun} could not be written .*No space left"):
-                train(dropping(small), small, begun)
+            told = f"{begun} could not be written .*No space left"
+            expected = pytest.raises(OSError, match=told)
+        with expected:
+            train(dropping(small), small, begun)
     assert begun.read_bytes() == before
     assert os.listdir(begun.parent) == ["checkpoint"]
     train(model := dropping(small), small, begun)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
-from conftest import made_up_corpus
+from conftest import made_up_corpus, sharpened
 
 from attnmt import Corpus, Pair, Vocabulary, decoding, fit
 from attnmt.batches import make_batch, pad
@@ -31,17 +31,13 @@ FAMILY = {
 }
 
 
-def sharpened(make, corpus, seed=3):
-    """An untrained model in double precision, its weights enlarged so that it is decided."""
-    model = make(corpus, hidden=12, seed=seed).double().eval().requires_grad_(False)
-    for weights in model.parameters():
-        weights.mul_(3)
-    return model
+def decided(make, corpus, seed=3):
+    return sharpened(make(corpus, hidden=12, seed=seed)).requires_grad_(False)
 
 
 @pytest.fixture(params=FAMILY)
 def model(request, corpus):
-    return sharpened(FAMILY[request.param], corpus)
+    return decided(FAMILY[request.param], corpus)
 
 
 @pytest.fixture(scope="module")
@@ -338,7 +334,7 @@ def tiny():
 def test_a_beam_as_wide_as_the_space_finds_all_there_is(name, length_penalty, tiny, monkeypatch):
     """Brute force: the log p of every sequence of at most 4 words, by teacher forcing."""
     monkeypatch.setattr(decoding, "MAX_LENGTH", (1, 2))
-    model, sentence = sharpened(FAMILY[name], tiny), ("x", "y")
+    model, sentence = decided(FAMILY[name], tiny), ("x", "y")
     every = {}
     for length in range(5):
         for words in itertools.product(("<unk>", "a", "b"), repeat=length):
@@ -356,7 +352,7 @@ def test_a_beam_as_wide_as_the_space_finds_all_there_is(name, length_penalty, ti
 
 
 def test_scores_and_alignments_are_those_of_forcing_that_very_translation(model, corpus):
-    sentences = sources(corpus)
+    sentences = sources(corpus, 8)
     checked = 0
     for sentence, found in zip(sentences, beam_search(model, sentences, beam=4, n_best=4)):
         for translation in found:
@@ -369,11 +365,11 @@ def test_scores_and_alignments_are_those_of_forcing_that_very_translation(model,
                 assert translation.alignment.shape == (len(words), len(sentence))
                 np.testing.assert_allclose(translation.alignment, align[: len(words)], atol=1e-7)
             checked += len(words) > 0
-    assert checked > 40
+    assert checked > 16
 
 
 def test_order_and_company_of_sentences_change_nothing(model, corpus):
-    sentences = sources(corpus)
+    sentences = sources(corpus, 8)
     for search in (greedy, beam_search, lambda m, s, **b: beam_search(m, s, 3, 1.0, **b)):
         expected = [search(model, [sentence])[0] for sentence in sentences]
         assert_same(search(model, sentences), expected)
@@ -427,8 +423,6 @@ def test_a_translation_has_a_greatest_length(corpus):
         found = search(model, [["w1"], ["w1"] * 6])
         assert [len(translation.words) for translation in found] == [12, 22]
         assert [t.alignment.shape for t in found] == [(12, 1), (22, 6)]
-    factor, extra = decoding.MAX_LENGTH
-    assert factor > 1 and extra > 0
 
 
 def test_long_sentences_go_in_small_batches(sharp, monkeypatch):
@@ -463,21 +457,17 @@ def test_unknown_words_control_characters_and_emoji_are_unknown_words(search, le
 
 @pytest.mark.parametrize("search", [greedy, beam_search])
 def test_searching_leaves_the_models_mode_alone(search, sharp):
-    sharp.train()
-    search(sharp, [["w1"]])
-    assert sharp.training
-    sharp.eval()
-    search(sharp, [["w1"]])
-    assert not sharp.training
+    for training in (True, False):
+        search(sharp.train(training), [["w1"]])
+        assert sharp.training is training
 
 
 @pytest.mark.parametrize("search", [greedy, beam_search])
 def test_bad_sentences_are_named(search, sharp):
     assert search(sharp, []) == []
-    with pytest.raises(TypeError, match="lists of words"):
-        search(sharp, ["w1 w2"])
-    with pytest.raises(TypeError, match="lists of words"):
-        search(sharp, "w1 w2")
+    for text in ("w1 w2", ["w1 w2"]):
+        with pytest.raises(TypeError, match="lists of words"):
+            search(sharp, text)
     with pytest.raises(ValueError, match="sentence 1 is empty"):
         search(sharp, [["w1"], []])
     with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1"):
@@ -488,11 +478,8 @@ def test_bad_sentences_are_named(search, sharp):
     ("arguments", "message"),
     [
         ({"beam": 0}, "beam must be a whole number of at least 1, not 0"),
-        ({"beam": -3}, "not -3"),
         ({"beam": 2.0}, "not 2.0"),
-        ({"beam": "5"}, "not '5'"),
         ({"beam": 2, "n_best": 3}, "n_best must be a whole number from 1 to beam=2, not 3"),
-        ({"n_best": 0}, "n_best .* not 0"),
         ({"n_best": 1.5}, "n_best .* not 1.5"),
         ({"length_penalty": -0.1}, "length_penalty must be 0 or more, not -0.1"),
         ({"length_penalty": math.nan}, "length_penalty .* not nan"),
@@ -508,20 +495,20 @@ def test_bad_arguments_of_a_beam_are_named(arguments, message, sharp):
 
 
 def test_an_ensemble_of_one_is_the_model(model, corpus):
-    alone = Ensemble([model])
-    assert_same(greedy(alone, sources(corpus)), greedy(model, sources(corpus)))
-    assert_same(beam_search(alone, sources(corpus)), beam_search(model, sources(corpus)))
-    assert perplexity(alone, corpus.test) == pytest.approx(perplexity(model, corpus.test))
+    alone, pairs = Ensemble([model]), corpus.test[:8]
+    for search in (greedy, beam_search):
+        assert_same(search(alone, sources(corpus, 8)), search(model, sources(corpus, 8)))
+    assert perplexity(alone, pairs) == pytest.approx(perplexity(model, pairs))
     assert alone.attends == model.attends
     if model.attends:
-        assert force_align(alone, corpus.test) == force_align(model, corpus.test)
+        assert force_align(alone, pairs) == force_align(model, pairs)
 
 
 @pytest.fixture
 def three(corpus):
     """Two that attend, and one that does not."""
     makers = [(rnnsearch, 3), (FAMILY["luong-local-p-feeding"], 5), (rnnencdec, 4)]
-    return [sharpened(make, corpus, seed) for make, seed in makers]
+    return [decided(make, corpus, seed) for make, seed in makers]
 
 
 def test_an_ensembles_probabilities_are_the_members_mean(three, corpus):
@@ -556,15 +543,16 @@ def test_an_ensembles_score_is_the_mean_probability_of_its_words(three, corpus):
 
 def test_an_ensembles_perplexity_is_of_the_mean_probability(three, corpus):
     total = tokens = 0
-    for pair in corpus.test:
+    for pair in corpus.test[:16]:
         each = torch.stack([forced(model, pair.source, pair.target)[0] for model in three])
         total -= float(each.exp().mean(0).log().sum())
         tokens += len(pair.target) + 1
-    assert perplexity(Ensemble(three), corpus.test) == pytest.approx(math.exp(total / tokens))
+    assert perplexity(Ensemble(three), corpus.test[:16]) == pytest.approx(math.exp(total / tokens))
 
 
 def test_an_ensembles_alignment_is_the_strongest_mean_weight(three, corpus):
-    for pair, links in zip(corpus.test, force_align(Ensemble(three), corpus.test), strict=True):
+    pairs = corpus.test[:16]
+    for pair, links in zip(pairs, force_align(Ensemble(three), pairs), strict=True):
         first, second = (forced(model, pair.source, pair.target)[1] for model in three[:2])
         strongest = (first + second).argmax(-1)
         assert links == {(strongest[t], t) for t in range(len(pair.target))}
@@ -599,7 +587,7 @@ def test_an_ensemble_is_a_module_of_its_members(three, corpus):
 
 def test_no_member_drops_anything_and_each_keeps_its_mode(three, corpus):
     """A member left in training would draw dropout, and answer otherwise each time."""
-    three[1] = sharpened(lambda corpus, **sizes: luong(corpus, dropout=0.5, **sizes), corpus)
+    three[1] = decided(lambda corpus, **sizes: luong(corpus, dropout=0.5, **sizes), corpus)
     ensemble, pairs = Ensemble(three), corpus.test[:5]
 
     def answers():
@@ -691,8 +679,3 @@ def test_a_dictionary_takes_the_most_frequent_partner():
         assert decoding.read_dictionary([{(0, 0)}] * 2, order) == {"Hund": "dog"}
     with pytest.raises(ValueError):
         decoding.read_dictionary(links[:2], pairs)
-
-
-def test_a_dictionary_read_off_a_model_knows_the_made_up_language(learned, corpus):
-    dictionary = decoding.read_dictionary(force_align(learned, corpus.train), corpus.train)
-    assert np.mean([dictionary[f"w{n}"] == f"v{n}" for n in range(20)]) > 0.6

@@ -34,12 +34,9 @@ def test_perplexity_is_the_exponential_of_the_mean_loss_per_token(sharp, corpus)
         with torch.no_grad():
             total += float(sharp.token_losses(batch).sum())
         tokens += len(pair.target) + 1  # </s> is a token
-    assert perplexity(sharp, corpus.test, batch_size=7) == pytest.approx(math.exp(total / tokens))
-
-
-def test_perplexity_does_not_depend_on_batch_size(sharp, corpus):
-    values = [perplexity(sharp, corpus.test, batch_size=size) for size in (1, 7, 50)]
-    assert values == pytest.approx([values[0]] * 3, rel=1e-12)
+    for size in (7, 50):
+        found = perplexity(sharp, corpus.test, batch_size=size)
+        assert found == pytest.approx(math.exp(total / tokens), rel=1e-12)
 
 
 def test_a_model_that_knows_nothing_is_as_perplexed_as_there_are_words(sharp, corpus):
@@ -85,14 +82,7 @@ def test_bleu_is_papinenis():
     references = ["the small cat sat on a mat", "a dog runs across the green field"]
     score = bleu(hypotheses, references)
     assert score.score == pytest.approx(bleu_by_hand(hypotheses, references))
-    assert score.sentences == 2
-
-
-def test_bleu_is_of_the_corpus_not_the_mean_of_sentences():
-    hypotheses = ["a b c d e", "a b c x y z u v w"]
-    references = ["a b c d e", "a b c d e f g h i"]
-    mean = sum(bleu([h], [r]).score for h, r in zip(hypotheses, references, strict=True)) / 2
-    assert abs(bleu(hypotheses, references).score - mean) > 5
+    assert (score.sentences, score.low, score.high) == (2, None, None)
 
 
 def test_case_counts_unless_it_is_told_not_to():
@@ -106,14 +96,6 @@ def test_too_short_is_punished():
     score = bleu(["the small cat sat"], ["the small cat sat on the mat"])
     assert score.precisions == (100, 100, 100, 100)
     assert score.brevity_penalty == pytest.approx(math.exp(1 - 7 / 4))
-
-
-def test_the_bootstrap_interval_holds_the_score():
-    hypotheses = [f"the {n} cats sat on the mat" if n % 3 else "no" for n in range(60)]
-    references = [f"the {n} cats sat on the mat" for n in range(60)]
-    score = bleu(hypotheses, references, bootstrap=200)
-    assert score.low < score.score < score.high
-    assert bleu(hypotheses, references).low is None
 
 
 @pytest.mark.parametrize("resamples", [2, 39, 40, 200])
@@ -138,6 +120,8 @@ def test_where_nothing_is_right_the_interval_is_0_to_0():
 
 
 def test_bad_input_to_bleu_is_named():
+    with pytest.raises(ValueError, match="0 hypotheses for 1 pairs"):
+        bleu_by_length([], [pair_of(3, "x")])
     with pytest.raises(TypeError, match="lists of sentences"):
         bleu("a cat", "a cat")
     with pytest.raises(ValueError, match="1 hypotheses for 2 references"):
@@ -187,11 +171,6 @@ def test_bleu_of_words_by_length_compares_with_the_pairs_words():
     assert references(pairs, tokenised=True) == ["b . - c"]
 
 
-def test_bleu_by_length_needs_a_hypothesis_a_pair():
-    with pytest.raises(ValueError, match="0 hypotheses for 1 pairs"):
-        bleu_by_length([], [pair_of(3, "x")])
-
-
 def test_each_bucket_has_its_interval():
     pairs = [pair_of(3 + n % 2, f"these are {n} of the words") for n in range(40)]
     hypotheses = [p.target_text if n % 3 else "no" for n, p in enumerate(pairs)]
@@ -208,16 +187,6 @@ def test_without_unknown_are_the_pairs_whose_words_are_all_known(corpus):
     assert without_unknown(pairs, corpus) == [0, 3]
     assert without_unknown([pair("<unk>", "v1")], corpus) == []
     assert without_unknown(corpus.train, corpus) == list(range(len(corpus.train)))
-
-
-def test_bleu_by_length_of_the_pairs_without_unknown_words(corpus):
-    """The column "No UNK" is made of two calls."""
-    known, unknown = corpus.test[0], replace(corpus.test[0], target=("new",), target_text="new")
-    pairs, hypotheses = [known, unknown] * 5, [known.target_text, "wrong"] * 5
-    kept = without_unknown(pairs, corpus)
-    (bucket,) = bleu_by_length([hypotheses[k] for k in kept], [pairs[k] for k in kept])
-    assert bucket.bleu.sentences == 5
-    assert bleu_by_length(hypotheses, pairs)[0].bleu.sentences == 10
 
 
 # ----------------------------------------------------------------------------- two systems compared
@@ -354,14 +323,6 @@ def test_aer_by_class_of_a_case_worked_by_hand():
     # a possible link alone is free; the class has no sure link, so it counts once it is predicted
     assert alignment_error_by_class([{(1, 1)}], [pair])["adjective"] == pytest.approx(0)
     assert "adjective" not in alignment_error_by_class([set()], [pair])
-
-
-def test_aer_by_class_of_a_class_for_all_is_aer():
-    pairs = [aligned({(0, 0), (1, 2)}, {(4, 4)}), aligned({(3, 3)})]
-    predictions = [{(0, 0), (4, 4)}, {(1, 1), (3, 3)}]
-    of_one_class = [replace(pair, classes=("word",) * 5) for pair in pairs]
-    expected = {"word": alignment_error_rate(predictions, pairs)}
-    assert alignment_error_by_class(predictions, of_one_class) == expected
 
 
 def test_aer_needs_known_alignments():

@@ -1,9 +1,14 @@
-"""What the page's translator must say: PyTorch's words, and its weights within CLOSE."""
+"""What node answers, and what it must say: PyTorch's words, and its weights within CLOSE."""
 
+import json
+import os
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from attnmt import greedy
 from attnmt.book.live.weights import load_compact
@@ -11,6 +16,18 @@ from attnmt.book.live.weights import load_compact
 SENTENCES = 500  # of the test part, for each model that a page shows
 CLOSE = 1e-3  # attention weights
 SAME = 1e-4  # what is seen, and more: only sums in another order
+
+
+def ask_node(script: Path, jobs: Sequence[dict]) -> list:
+    """What one of the scripts beside this file answers to some jobs."""
+    if shutil.which("node") is None:
+        if os.environ.get("ATTNMT_NODE") == "required":
+            pytest.fail("there is no node")
+        pytest.skip("there is no node: the page's modules are not tested")
+    text = json.dumps(jobs, default=str)
+    ran = subprocess.run(["node", script], input=text, capture_output=True, encoding="utf-8")
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
 
 
 def check(path: Path, sentences: Sequence[Sequence[str]], answers: Sequence[dict]) -> None:

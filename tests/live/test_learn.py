@@ -7,10 +7,7 @@ lambdas beside their lines.
 import gzip
 import json
 import math
-import os
 import re
-import shutil
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +16,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parity import ask_node
 
 RUNNER = Path(__file__).with_name("learn.mjs")
 LIVE = Path(__file__).resolve().parents[2] / "book" / "_live"
@@ -29,15 +27,7 @@ D = 2  # but where a spec says otherwise
 
 def ask(*jobs: dict) -> list[dict]:
     """What the page's modules answer to some jobs: {"found"} or {"error", "at"} for each."""
-    if shutil.which("node") is None:
-        if os.environ.get("ATTNMT_NODE") == "required":
-            pytest.fail("there is no node")
-        pytest.skip("there is no node: the page's training is not tested")
-    ran = subprocess.run(
-        ["node", RUNNER], input=json.dumps(jobs), capture_output=True, encoding="utf-8"
-    )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+    return ask_node(RUNNER, jobs)
 
 
 def found(task: str, **job) -> object:
@@ -720,8 +710,9 @@ def test_broken_article_words_are_right_and_the_weights_elsewhere(broken):
 # ------------------------------------------------------------------------- in two languages
 
 
-def test_words_in_korean_have_the_same_keys_and_places():
-    words = found("words")
+@pytest.mark.parametrize("box", ["learn", "see"])
+def test_words_in_korean_have_the_same_keys_and_places(box):
+    words = found("words")[box]
     assert list(words["en"]) and set(words["en"]) == set(words["ko"])
 
     def places(text: str) -> list[str]:
@@ -732,9 +723,20 @@ def test_words_in_korean_have_the_same_keys_and_places():
         assert words["ko"][key].strip(), key
 
 
+def test_every_word_of_a_live_translation_is_in_its_table_and_said():
+    table = found("words")["see"]["en"]
+    text = (
+        (LIVE / "see.mjs").read_text("utf8").partition("// A function that says a key's words")[2]
+    )
+    quoted = set(re.findall(r'"([a-z_]+)"', text))
+    assert set(table) <= quoted, set(table) - quoted
+    said = set(re.findall(r'\bsay(?:\.parts)?\("(\w+)"', text))
+    assert len(said) > 60 and said <= set(table)
+
+
 def test_every_word_that_the_page_says_is_in_the_table():
     """Keys that are put together from two parts are those of a choice."""
-    table = found("words")["en"]
+    table = found("words")["learn"]["en"]
     text = "".join((LIVE / f"{name}.mjs").read_text("utf8") for name in ("learn_view", "learn"))
     text += (LIVE / "score.mjs").read_text("utf8")
     said = set(re.findall(r'\bsay\("([\w-]+)"', text))

@@ -1,9 +1,5 @@
 """book/_live/translator.mjs, run by node: it says what PyTorch says, word for word."""
 
-import json
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +10,7 @@ import torch
 from conftest import FAMILY
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parity import SAME, SENTENCES, check
+from parity import SAME, SENTENCES, ask_node, check
 from safetensors import safe_open
 
 from attnmt import Translator, grammar_corpus, greedy, luong, rnnencdec, rnnsearch, sutskever
@@ -34,14 +30,7 @@ ANSWER = Path(__file__).with_name("answer.mjs")
 
 def ask(*jobs: dict) -> list:
     """The answers of the page's translator to some jobs."""
-    if shutil.which("node") is None:
-        if os.environ.get("ATTNMT_NODE") == "required":
-            pytest.fail("there is no node")
-        pytest.skip("there is no node: the page's translator is not tested")
-    text = json.dumps(jobs, default=str)
-    ran = subprocess.run(["node", ANSWER], input=text, capture_output=True, encoding="utf-8")
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+    return ask_node(ANSWER, jobs)
 
 
 @pytest.fixture(scope="module")

@@ -121,7 +121,7 @@ def test_bookmarks(tmp_path):
     writer.write(tmp_path / "a.pdf")
     entries = [
         Entry(0, "First"),
-        Entry(1, r"One &amp; <em>only</em> \(x\)", "one"),
+        Entry(1, "One &amp; <em>only</em> <math><mi>x</mi></math>", "one"),
         Entry(2, "A part", "part"),
         Entry(0, "Last"),
         Entry(1, "List", "list"),

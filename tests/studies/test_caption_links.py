@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from attnmt.corpus import Pair
-from attnmt.evidence.folders import results_folder
-from attnmt.evidence.plan import planned
 from attnmt.evidence.store import load_run, load_statistics
 from studies.caption_links import CLASSES, FUNCTION, STORE, class_of, count
+from studies.study import recorded_on
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))
 RUNS = STUDY["runs"]
@@ -25,9 +24,7 @@ PAIR = Pair(
 
 def test_every_recorded_run_that_attends_is_counted():
     """Start the study again when runs were added."""
-    plan = planned()
-    there = {name for name in planned() if (results_folder() / f"{name}.json").exists()}
-    captions = {name for name in there if plan[name][1] == "multi30k"}
+    captions = recorded_on("multi30k")
     assert set(RUNS) == {name for name in captions if load_run(name).aer is not None}
 
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from attnmt.evidence.store import load_run
-from studies.coverage import APART, EDGES, STORE, recorded_names
+from studies.coverage import APART, EDGES, STORE
+from studies.study import recorded_on
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))
 COUNTS = STUDY["counts"]
@@ -13,7 +14,7 @@ COUNTS = STUDY["counts"]
 
 def test_every_recorded_run_is_counted():
     """Start the study again when runs were added."""
-    assert set(COUNTS) == set(recorded_names())
+    assert set(COUNTS) == set(recorded_on("grammar"))
     both = [
         {name.rpartition("-")[2] for name in COUNTS if name.startswith(f"{s}-g")} for s in APART
     ]

@@ -89,7 +89,6 @@ def test_the_sum_covers_claims_plan_and_rule(monkeypatch):
 
 
 def test_the_papers_comparisons_stand_apart_from_ours():
-    assert 50 <= len(JUDGED) <= 60
     assert all(claim.altered for claim in PAPERS if claim.kind == "B")
     assert all(claim.altered for claim in QUESTIONS if claim.paper != "this book")
     assert not any(claim.paper == "this book" for claim in PAPERS)
@@ -97,8 +96,6 @@ def test_the_papers_comparisons_stand_apart_from_ours():
 
 def test_one_system_beside_a_number_of_ours_is_a_question():
     assert all(isinstance(claim.second, str) for claim in JUDGED)
-    asked = {"l6f-location", "l6f-feeding", "v-scale", "s-flat", "b3-monotone"}
-    assert asked <= {claim.id for claim in QUESTIONS}
 
 
 @pytest.mark.parametrize("claim", PAPERS, ids=lambda claim: claim.id)

@@ -22,6 +22,7 @@ class Fault(Exception):
     """What is wrong with a sentence."""
 
 
+@cache
 def table(name):
     lines = (LEXICON / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
     head, *rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
@@ -156,6 +157,7 @@ PRONOUNS |= {"ihr": ("d", ""), "ihnen": ("d", ""), "uns": ("ad", "")}
 QUESTIONS = {"wer": ("n", "3s"), "was": ("a", ""), "wen": ("a", ""), "wem": ("d", "")}
 PREPOSITIONS = ("in", "an", "auf", "hinter", "vor", "neben", "zu", "nach", "mit", "von")
 MELTED = {"im": "dem", "am": "dem", "vom": "dem", "zum": "dem", "zur": "der"}
+NUMBERS = {row["german"] for row in table("determiners") if row["kind"] == "number"}
 PREFIXES = {row["prefix"] for row in table("verbs")} - {""}
 
 
@@ -216,8 +218,7 @@ class German:
         word = self.words[i]
         if word in SUBORDINATORS or word == "um":
             return True
-        after = self.words[i - 1] == "," and i > 0
-        if not after:
+        if i == 0 or self.words[i - 1] != ",":
             return False
         if word in PREPOSITIONS and self.words[i + 1] in RELATIVE:
             return self.is_relative(i + 1)
@@ -362,10 +363,7 @@ class German:
             before, self.in_infinitive = self.in_infinitive, opener not in SUBORDINATORS
             body, _ = self.flat(start + bool(opener), end + 1)
             self.in_infinitive = before
-            if opener in SUBORDINATORS:
-                self.clause(body, "last")
-            else:
-                self.clause(body, "zu")
+            self.clause(body, "last" if opener in SUBORDINATORS else "zu")
             items.append(Item("clause", opener or "zu"))
         return end + 1
 
@@ -485,7 +483,7 @@ class German:
         if determiner is None and words[i] in DETERMINERS:
             kind, cells = DETERMINERS[words[i]]
             i += 1
-        elif determiner is None and words[i] in {row["german"] for row in numbers()}:
+        elif determiner is None and words[i] in NUMBERS:
             cells = {case + "p" for case in "nadg"}
             i += 1
         tails = []
@@ -534,7 +532,6 @@ class German:
         if items and items[0].kind == "link":
             items = items[1:]
         links = [n for n, item in enumerate(items) if item.kind == "link" and item.word == "und"]
-        fault = None
         try:
             self.main(items, question)
             return
@@ -721,11 +718,6 @@ class German:
         return bool(mine & {persons[k : k + 2] for k in range(0, len(persons), 2)})
 
 
-@cache
-def numbers():
-    return [row for row in table("determiners") if row["kind"] == "number"]
-
-
 TITLES = ("Herr", "Herrn", "Frau")
 
 
@@ -737,6 +729,7 @@ BE = {"am": "1s", "is": "3s", "are": "3p", "was": "1s3s", "were": "3p"}
 MODALS = dict.fromkeys(("can", "could", "cannot", "must", "may", "will"), "1s3s3p")
 HELPERS = DO | HAVE | BE | MODALS
 SUBJECTS = {"I": "1s", "he": "3s", "she": "3s", "we": "3p", "they": "3p"}
+ENGLISH_ADVERBS = [" ".join(words_of(row["english"])) for row in table("adverbs")]
 CONJUNCTIONS = {row["english"] for row in table("conjunctions")}
 
 
@@ -768,10 +761,8 @@ def first_parts():
     return {row["english"].split()[0] for row in table("nouns") if " " in row["english"]}
 
 
-DETERMINING = {row["english"] for name in ("determiners", "adjectives") for row in table(name)} | {
-    "an"
-}
 QUALITIES = {row["english"] for row in table("adjectives")} | {"very"}
+DETERMINING = {row["english"] for row in table("determiners")} | QUALITIES | {"an"}
 
 
 def english_faults(words):
@@ -797,8 +788,7 @@ class English:
 
     def __init__(self, words):
         text = " ".join(words)
-        for row in table("adverbs"):
-            adverb = " ".join(words_of(row["english"]))
+        for adverb in ENGLISH_ADVERBS:
             text = text.replace(f" {adverb} ", " ").removeprefix(adverb + " ")
         self.words = text.split()
         self.frames = []
@@ -813,14 +803,8 @@ class English:
 
     @staticmethod
     def frame(subject=None, done=False):
-        return {
-            "subject": subject,
-            "done": done,
-            "helper": "",
-            "inverted": "",
-            "we": False,
-            "owner": "",
-        }
+        rest = {"helper": "", "inverted": "", "we": False, "owner": ""}
+        return {"subject": subject, "done": done} | rest
 
     def read(self, i):
         """Take one word or phrase; return the index behind it."""
@@ -839,9 +823,7 @@ class English:
             self.frames.append(self.frame())
         elif word in HELPERS and not (word == "have" and top["helper"]):
             self.helper(word)
-        elif (
-            word == "to" and after in english_verbs() and not self.words[i - 1].startswith("listen")
-        ):
+        elif word == "to" and after in english_verbs() and self.words[i - 1][:6] != "listen":
             if "base" not in english_verbs()[after]:
                 raise Fault(f"to {after}")
             top["helper"] = ""
@@ -904,7 +886,7 @@ class English:
     def inside(self, j):
         """Whether word j belongs to the same noun phrase as the word behind it."""
         word, after = self.words[j], self.words[j + 1]
-        if word in DETERMINING or word in ("'s", "Mr.", "Mrs.", "very") or after == "'s":
+        if word in DETERMINING or word in ("'s", "Mr.", "Mrs.") or after == "'s":
             return True
         return word in first_parts() and after in english_nouns()
 

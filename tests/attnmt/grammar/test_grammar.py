@@ -60,9 +60,9 @@ def test_the_validator_finds_nothing_in_20_000_pairs(samples):
     assert faults == []
 
 
-@pytest.mark.parametrize(
-    "good",
-    [
+FAULTS = {"german": german_faults, "english": english_faults}
+GOOD = {
+    "german": [
         "der alte Hund schläft .",
         "die Frau hat dem Kind ein neues Buch gegeben .",
         "gestern rief Anna den Studenten an .",
@@ -70,14 +70,17 @@ def test_the_validator_finds_nothing_in_20_000_pairs(samples):
         "der Mann , der das Auto reparierte , will die Frau besuchen .",
         "er versucht , den Nachbarn einzuladen , und die Frau wartet auf ihn .",
     ],
-)
-def test_the_validator_accepts_good_german(good):
-    assert german_faults(words(good)) == []
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
+    "english": [
+        "although many friendly girls buy their black car , he sees her .",
+        "the women who bought their house sleep , and they saw her yesterday .",
+        "her friends try to buy their house .",
+        "the man whom the women saw bought her house .",
+        "we gave her the house .",
+        "in their house the women sleep .",
+    ],
+}
+BAD = {
+    "german": [
         "die alte Hund schläft .",  # article
         "der alter Hund schläft .",  # adjective after der
         "ein alte Hund schläft .",  # adjective after ein
@@ -101,29 +104,7 @@ def test_the_validator_accepts_good_german(good):
         "der Mann geht zu den Bahnhof .",
         "der Mann , schläft .",  # a comma too many
     ],
-)
-def test_the_validator_refuses_bad_german(bad):
-    assert german_faults(words(bad))
-
-
-@pytest.mark.parametrize(
-    "good",
-    [
-        "although many friendly girls buy their black car , he sees her .",
-        "the women who bought their house sleep , and they saw her yesterday .",
-        "her friends try to buy their house .",
-        "the man whom the women saw bought her house .",
-        "we gave her the house .",
-        "in their house the women sleep .",
-    ],
-)
-def test_the_validator_accepts_good_english(good):
-    assert english_faults(words(good)) == []
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
+    "english": [
         "the dog sleep .",
         "the dogs sleeps .",
         "the dog that the men sees sleeps .",
@@ -142,9 +123,23 @@ def test_the_validator_accepts_good_english(good):
         "their friends sleep .",
         "in her house the women sleep .",
     ],
-)
-def test_the_validator_refuses_bad_english(bad):
-    assert english_faults(words(bad))
+}
+
+
+def each(sentences):
+    return pytest.mark.parametrize(
+        ("language", "sentence"), [(name, one) for name, some in sentences.items() for one in some]
+    )
+
+
+@each(GOOD)
+def test_the_validator_accepts_what_is_good(language, sentence):
+    assert FAULTS[language](words(sentence)) == []
+
+
+@each(BAD)
+def test_the_validator_refuses_what_is_bad(language, sentence):
+    assert FAULTS[language](words(sentence))
 
 
 def test_the_validator_notices_most_damage_to_real_sentences(samples):
@@ -271,16 +266,6 @@ def test_a_comma_closes_a_fronted_clause_and_links_to_the_english_one(samples):
         assert (comma, sample.english.index(",")) in sample.sure
 
 
-def test_relative_clauses_agree_and_are_closed_by_a_comma(samples):
-    sample = showing(samples, ("der", "Mann", ",", "der"), ("the", "man", "who"))[0]
-    assert ("der", "who") in links(sample)
-    sample = showing(samples, (",", "denen"), ("whom",))[0]
-    assert ("denen", "whom") in links(sample)
-    assert (",", "whom") in links(sample, "possible") - links(sample)
-    showing(samples, (",", "auf", "den"), ("for", "whom"))
-    showing(samples, (",", "mit", "der"), ("with", "whom"))
-
-
 def test_modal_and_infinitive_at_the_end(samples):
     for sample in showing(samples, ("kann",), ("can",), 30):
         if len(set(sample.german) & {",", "und", ";"}) == 0 and sample.german[-1] == ".":
@@ -288,10 +273,7 @@ def test_modal_and_infinitive_at_the_end(samples):
             assert ("kann", "can") in links(sample)
 
 
-def test_the_perfect_puts_its_participle_last_and_takes_haben_or_sein(samples):
-    showing(samples, ("ist",), ("has", "gone"))
-    sample = showing(samples, ("nach", "Wien", "gereist"), ("traveled", "to", "Vienna"))[0]
-    assert ("gereist", "traveled") in links(sample)
+def test_the_perfect_puts_its_participle_last(samples):
     for sample in showing(samples, ("gekauft", "."), ("bought",), 10):
         assert {"hat", "haben", "habe", "hatte", "hatten"} & set(sample.german)
 
@@ -303,15 +285,6 @@ def test_separable_verbs_part_and_meet_again(samples):
     )
     pair = next(s for s in samples if s.german[-2] == "abholte")
     assert {("abholte", "up")} < links(pair)
-    zu = showing(samples, ("einzuladen",), ("to", "invite"))[0]
-    assert {("einzuladen", "to"), ("einzuladen", "invite")} <= links(zu)
-
-
-def test_infinitives_with_zu_and_um(samples):
-    sample = showing(samples, ("zu", "kaufen"), ("to", "buy"))[0]
-    assert {("zu", "to"), ("kaufen", "buy")} <= links(sample)
-    sample = showing(samples, (",", "um"), ("in", "order", "to"))[0]
-    assert {("um", "in"), ("um", "order")} <= links(sample, "possible") - links(sample)
 
 
 def test_pronouns_stand_before_full_phrases(samples):
@@ -326,8 +299,6 @@ def test_pronouns_stand_before_full_phrases(samples):
         and s.german_classes[3] in ("name", "article")
     )
     assert (sample.german[2], {"mich": "me"}.get(sample.german[2], "him")) in links(sample)
-    showing(samples, english=("picked", "him", "up"))
-    showing(samples, english=("listened", "to", "him"))
 
 
 def test_questions_and_orders(samples):
@@ -347,38 +318,60 @@ def test_questions_and_orders(samples):
 # ------------------------------------------------------------------ forms
 
 
-@pytest.mark.parametrize(
-    ("german", "english"),
-    [
-        (("der", "alte", "Mann"), ("the", "old", "man")),  # weak
-        (("des", "alten", "Mannes"), ("the", "old", "man", "'s")),
-        (("ein", "alter", "Mann"), ("an", "old", "man")),  # mixed
-        (("einen", "alten", "Mann"), ("an", "old", "man")),
-        (("ein", "neues", "Buch"), ("a", "new", "book")),
-        (("kaltes", "Wasser"), ("cold", "water")),  # strong
-        (("kalten", "Tee"), ("cold", "tea")),
-        (("viele", "junge", "Frauen"), ("many", "young", "women")),
-        (("vielen", "müden"), ("many", "tired")),
-        (("unserer", "alten"), ("our", "old")),
-        (("teure", "Lampe"), ("expensive", "lamp")),
-        (("sehr", "alte"), ("very", "old")),
-    ],
-)
-def test_adjective_endings(samples, german, english):
-    sample = showing(samples, german, english)[0]
-    assert (german[-2], english[len(german) - 2]) in links(sample)
+# German | English | sure links, or with ? possible ones
+PHENOMENA = """
+    der alte Mann       | the old man       | alte-old  # adjectives: weak
+    des alten Mannes    | the old man 's    | alten-old
+    ein alter Mann      | an old man        | alter-old  # mixed
+    einen alten Mann    | an old man        | alten-old
+    ein neues Buch      | a new book        | neues-new
+    kaltes Wasser       | cold water        | kaltes-cold  # strong
+    kalten Tee          | cold tea          | kalten-cold
+    viele junge Frauen  | many young women  | junge-young
+    vielen müden        | many tired        | vielen-many
+    unserer alten       | our old           | unserer-our
+    teure Lampe         | expensive lamp    | teure-expensive
+    sehr alte           | very old          | sehr-very
+    den Studenten       |                   |  # weak nouns
+    dem Nachbarn        |                   |
+    des Jungen          |                   |
+    einem Kollegen      |                   |
+    Herrn               | Mr.               | Herrn-Mr.  # titles
+    Herr                | Mr.               |
+    Frau                | Mrs.              |
+    kein Buch           | a book            | kein-not kein-a  # negation
+    keine Bücher        | books             |
+    darf nicht          | must not          | darf-must nicht-not
+    der Mann , der      | the man who       | der-who  # relative clauses
+    , denen             | whom              | denen-whom ,-whom?
+    , auf den           | for whom          |
+    , mit der           | with whom         |
+    ist                 | has gone          |  # the perfect
+    nach Wien gereist   | traveled to Vienna | gereist-traveled
+    einzuladen          | to invite         | einzuladen-to einzuladen-invite
+    zu kaufen           | to buy            | zu-to kaufen-buy  # infinitives
+    , um                | in order to       | um-in? um-order?
+                        | picked him up     |  # pronouns between
+                        | listened to him   |
+    kann sie            | she can           |  # sie by its verb
+    können sie          | they can          |
+    ihr Freund          | her friend        | ihr-her
+    als                 | when              | als-when
+    Kaffeetasse         | coffee cup        | Kaffeetasse-coffee Kaffeetasse-cup
+    fünfundzwanzig      | twenty-five       | fünfundzwanzig-twenty-five
+    vor zwei Jahren     | two years ago     | vor-ago zwei-two Jahren-years
+    München             | Munich            | München-Munich
+"""
 
 
-@pytest.mark.parametrize("case", ["den Studenten", "dem Nachbarn", "des Jungen", "einem Kollegen"])
-def test_weak_nouns(samples, case):
-    showing(samples, words(case))
-
-
-def test_titles_decline(samples):
-    sample = showing(samples, ("Herrn",), ("Mr.",))[0]
-    assert ("Herrn", "Mr.") in links(sample)
-    showing(samples, ("Herr",), ("Mr.",))
-    showing(samples, ("Frau",), ("Mrs.",))
+@pytest.mark.parametrize("line", PHENOMENA.strip().splitlines())
+def test_a_phenomenon_is_there_and_linked(samples, line):
+    german, english, expected = line.split("|")
+    sample = showing(samples, words(german), words(english))[0]
+    for link in words(expected.partition("#")[0]):
+        link, loose, _ = link.partition("?")
+        found = links(sample, "possible") - links(sample) if loose else links(sample)
+        assert tuple(link.split("-", 1)) in found
 
 
 @pytest.mark.parametrize(
@@ -402,12 +395,6 @@ def test_contraction_is_for_the_bare_article(samples):
                 assert sample.german_classes[i + 1] == "pronoun" or "punctuation" in rest
 
 
-def test_kein_answers_not_and_a(samples):
-    sample = showing(samples, ("kein", "Buch"), ("a", "book"))[0]
-    assert {("kein", "not"), ("kein", "a")} <= links(sample)
-    showing(samples, ("keine", "Bücher"), ("books",))
-
-
 def test_nicht_with_do_support(samples):
     sample = next(
         s for s in samples if "nicht" in s.german and "did" in s.english and len(s.german) < 9
@@ -422,8 +409,6 @@ def test_must_not_is_darf_nicht(samples):
             assert {"darf", "dürfen"} & set(sample.german)
     for sample in showing(samples, english=("does", "not", "have", "to"), number=20):
         assert "muss" in sample.german
-    sample = showing(samples, ("darf", "nicht"), ("must", "not"))[0]
-    assert {("darf", "must"), ("nicht", "not")} <= links(sample)
     sample = next(s for s in samples if "cannot" in s.english and "nicht" in s.german)
     assert ("nicht", "cannot") in links(sample)
 
@@ -433,8 +418,6 @@ def test_one_past_event_takes_als(samples):
     for sample in samples:
         if sample.german[0] == "wenn":
             assert not past & set(sample.german[: sample.german.index(",")])
-    sample = showing(samples, ("als",), ("when",))[0]
-    assert ("als", "when") in links(sample)
 
 
 def test_nouns_are_chosen_with_sense():
@@ -447,14 +430,7 @@ def test_nouns_are_chosen_with_sense():
     assert not set(verbs["drink"].object.split()) & kinds["car"]
 
 
-def test_compounds_are_two_english_words(samples):
-    sample = showing(samples, ("Kaffeetasse",), ("coffee", "cup"))[0]
-    assert {("Kaffeetasse", "coffee"), ("Kaffeetasse", "cup")} <= links(sample)
-
-
-def test_numbers_name_their_parts_in_the_other_order(samples):
-    sample = showing(samples, ("fünfundzwanzig",), ("twenty-five",))[0]
-    assert ("fünfundzwanzig", "twenty-five") in links(sample)
+def test_numbers_name_their_parts_in_the_other_order():
     units = {row.english: row.german for row in lexicon("determiners") if row.kind == "number"}
     units["one"] = "ein"
     for english, german in units.items():
@@ -478,24 +454,16 @@ def test_possessors_move(samples):
     assert the  # der Hund, das Buch: English has no article there
 
 
-def test_a_fixed_phrase_may_turn_round(samples):
-    sample = showing(samples, ("vor", "zwei", "Jahren"), ("two", "years", "ago"))[0]
-    assert {("vor", "ago"), ("zwei", "two"), ("Jahren", "years")} <= links(sample)
-
-
 def test_sie_is_told_by_its_verb(samples):
     for sample in samples:
         for i, j in sample.sure:
             if sample.german[i] == "sie":
                 assert sample.english[j] in ("she", "they")
-    showing(samples, ("kann", "sie"), ("she", "can"))
-    showing(samples, ("können", "sie"), ("they", "can"))
 
 
 def test_ihr_is_their_with_a_plural_subject_and_else_her(samples):
     whose = Counter(pair for sample in samples for pair in links(sample) if pair[1] == "their")
     assert {german for german, _ in whose} == {"ihr", "ihre", "ihren", "ihrem", "ihrer", "ihres"}
-    assert ("ihr", "her") in links(showing(samples, ("ihr", "Freund"), ("her", "friend"))[0])
 
 
 # ------------------------------------------------------------------ names
@@ -511,8 +479,6 @@ def test_names_follow_zipf_and_known_ones_lead(samples):
     common = [name for name, _ in counts.most_common(30)]
     assert {"Anna", "Peter", "Munich", "Vienna"} <= set(common)
     assert sum(count == 1 for count in counts.values()) > 20  # the tail is long
-    sample = showing(samples, ("München",), ("Munich",))[0]
-    assert ("München", "Munich") in links(sample)
 
 
 def test_fresh_names_are_never_used_otherwise(samples):

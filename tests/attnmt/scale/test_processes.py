@@ -5,6 +5,7 @@ trainings of two and three processes, which it forks after everything was import
 anything was computed.
 """
 
+import importlib
 import json
 import os
 import resource
@@ -115,6 +116,7 @@ def killed(folder: Path) -> dict:
 
 def program(folder: Path) -> None:
     """Make everything, and write what was found."""
+    importlib.import_module("torch._dynamo")  # as an optimiser's step does: once, not in each child
     double = JOB | {"double": True}
     found = {}
     for name, (size, accumulate) in {"token": (2, 3), "sentence": (3, 1)}.items():

@@ -172,9 +172,9 @@ def test_the_same_pieces_in_every_run():
             capture_output=True,
             check=True,
         )
-        for seed in ("0", "1", "2")
+        for seed in ("0", "1")
     ]
-    assert told[0].stdout == told[1].stdout == told[2].stdout != b""
+    assert told[0].stdout == told[1].stdout != b""
     assert told[0].stderr == b""  # the library says nothing
 
 
