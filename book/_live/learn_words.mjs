@@ -62,7 +62,7 @@ export const LEARN = {
   said_right: "After {updates} updates, {right} of the held-out words are right.",
   said_mass: "{mass} of the weight is on the right word.",
   said_all: "In this sentence, every word looks at its own.",
-  said_astray: "In this sentence, {word} looks most at {at}, and belongs to {of}.",
+  said_astray: "In this sentence, “{word}” looks most at “{at}”, and belongs to “{of}”.",
   said_own: "In this sentence, {looks}.",
   said_look: "{word} looks most at {at}",
   said_locked: "It locked on at update {updates}.",

@@ -61,7 +61,7 @@ export const LEARN = {
   said_right: "{updates}번 갱신한 뒤, 학습에 쓰지 않은 문장에서 단어의 {right}가 맞습니다.",
   said_mass: "가중치의 {mass}가 맞는 단어에 있습니다.",
   said_all: "이 문장에서는 모든 단어가 제 짝을 봅니다.",
-  said_astray: "이 문장에서 {word}의 가장 큰 가중치는 {at}에 있지만, 맞는 단어는 {of}입니다.",
+  said_astray: "이 문장에서 ‘{word}’의 가장 큰 가중치는 ‘{at}’에 있지만, 맞는 단어는 ‘{of}’입니다.",
   said_own: "이 문장에서 가장 큰 가중치의 자리: {looks}.",
   said_look: "{word} → {at}",
   said_locked: "갱신 {updates}에서 제자리를 찾았습니다.",
