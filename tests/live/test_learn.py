@@ -764,9 +764,9 @@ def test_numbers_of_the_page_are_recorded_ones():
     shares = [np.mean(right(length, "one vector")) for length in (4, 8, 16)]
     text = " ".join(PAGE.split())
     assert (
-        f"Without attention, {shares[0]:.0%} of the letters were right when sentences had at most 4 "
-        f"letters, {shares[1]:.0%} when they had at most 8, and {shares[2]:.0%} when they had at most "
-        "16." in text
+        f"Without attention, {shares[0]:.0%} of the letters were right when sentences had at most"
+        f" 4 letters, {shares[1]:.0%} when they had at most 8, and {shares[2]:.0%} when they had at"
+        " most 16." in text
     )
     least = min(share for length in (4, 8, 16) for share in right(length, "attention"))
     assert f"at least {least:.0%} were right in every run" in text
