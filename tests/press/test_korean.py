@@ -153,7 +153,7 @@ def test_a_translation_has_all_that_its_english_has(page):
             assert kept(text.text) == kept(message.text), message
 
 
-@pytest.mark.parametrize("page", [korean.SAID, *CATALOGUES])
+@pytest.mark.parametrize("page", [korean.SAID, korean.LABELS, *CATALOGUES])
 def test_the_catalogue_is_as_the_tool_writes_it(page, tmp_path):
     korean.store(page, korean.read(page), tmp_path)
     assert korean.catalogue(page, tmp_path).read_bytes() == korean.catalogue(page).read_bytes()
@@ -184,6 +184,34 @@ def test_what_is_said_in_korean_has_all_the_numbers():
     for message, text in korean.read(korean.SAID).items():
         numbers = [f"<{number}>" for number in range(message.text.count("{}"))]
         assert sorted(re.findall(r"<\d>", text.text.format(*numbers))) == numbers, message
+
+
+def figures(page):
+    """The code cells of a page."""
+    path = file_of(page)
+    cells = nbformat.read(path, as_version=4).cells if path.suffix == ".ipynb" else []
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def test_the_words_at_the_axes_of_all_figures_have_their_korean():
+    stored = korean.read(korean.LABELS)
+    found = {
+        korean.Message("figure", label)
+        for page in korean.TRANSLATED
+        for cell in figures(page)
+        for label in korean.labels_of(cell)
+    }
+    assert found == set(stored)
+    assert all(kept(text.text) == kept(message.text) for message, text in stored.items())
+
+
+def test_a_caption_ends_with_the_words_at_the_axes():
+    page, _ = korean.translated("book/07_decoding")
+    shown = [cell.metadata.mystnb.figure.caption for cell in page.cells if korean.labels_of(cell)]
+    assert shown
+    for caption in shown:
+        assert re.search(r"[.!?] \(그림 속 영어: .* – .*[가-힣].*\.\)$", caption), caption
+    assert any("width of the beam – 빔의 너비" in caption for caption in shown)
 
 
 def glossary():
