@@ -359,7 +359,8 @@ def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNod
         for holder, key in figure_texts(cell):
             holder[key] = joined(context, words(holder[key]))
         if look.texts and (within := labels_in_korean(cell, labels)):
-            cell.metadata.mystnb.figure.caption += f" {within}"
+            figure = cell.metadata.mystnb.figure
+            figure.caption = f"{figure.caption.rstrip()} {within}"
     if notice := notice_of(look):
         first = next(c for c in notebook.cells if c.cell_type == "markdown")
         first.source = with_notice(first.source, notice)
