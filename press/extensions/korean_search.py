@@ -13,10 +13,10 @@ from sphinx.search import SearchLanguage
 
 LEAST = 2  # syllables that stay
 PARTICLES = (
-    "이라고 라고 입니다 으로는 에서는 에서도 에서의 까지의 으로 에서 에게 까지 부터 마다 보다 처럼 이나 이란"
-    " 은 는 이 가 을 를 에 의 와 과 도 로 만 란"
-).split()
-WORD = re.compile(f"([가-힣]{{{LEAST},}}?)(?:{'|'.join(PARTICLES)})")
+    "입니다|이라고|라고|으로는|에서는|에서도|에서의|까지의|으로|에서|에게|까지|부터|마다|보다|처럼|이나|이란"
+    "|은|는|이|가|을|를|에|의|와|과|도|로|만|란"
+)
+WORD = re.compile(f"([가-힣]{{{LEAST},}}?)(?:{PARTICLES})")
 
 
 def stem(word: str) -> str:
