@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 os.environ["OMP_NUM_THREADS"] = "1"
