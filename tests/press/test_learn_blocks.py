@@ -9,7 +9,7 @@ from press.contents import ROOT, file_of, listed
 from press.extensions import learn, live, stills
 from press.reading import cells_of
 
-LEARN = (ROOT / "book" / "_live" / "learn.mjs").read_text(encoding="utf8")
+LEARN = (ROOT / "book" / "_live" / "learn_spec.mjs").read_text(encoding="utf8")
 
 
 def test_a_block_tells_the_component_what_was_chosen():
