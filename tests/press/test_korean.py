@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sphinx import locale
 
-from press.contents import ROOT, file_of, settings
+from press.contents import ROOT, file_of, lectures, settings
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
 from press.extensions import languages, sharing
@@ -380,6 +380,16 @@ def test_code_and_outputs_are_the_english_pages_own(book, tmp_path):
             changed += old.source != new.source
     assert changed == sum(cell.cell_type == "markdown" for cell in before.cells)
     assert unfit(after) == unfit(before)
+
+
+def test_pages_of_evidence_are_no_lectures_in_the_edition(tmp_path):
+    (tmp_path / "book").mkdir()
+    for page in PAGES:
+        (tmp_path / f"{page}.ipynb").touch()
+    korean.site(tmp_path, ROOT)
+    found = [path.stem for path in lectures(tmp_path)]
+    assert "03_learning_to_align" in found
+    assert not any(name.startswith("evidence_") for name in found)
 
 
 def test_a_heading_keeps_its_english_address(book, tmp_path):
