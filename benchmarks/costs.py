@@ -1,9 +1,9 @@
 """How costs grow: time and memory against each size, one at a time, the others kept.
 
-Times are CPU-milliseconds of one training step or one search, the median of several; of threads the
-clock's, since there the processor's seconds are not what is saved. Memory is what a step keeps for
-its gradient: all tensors that autograd saves, each counted once. Words are drawn at random, since
-costs do not depend on them. ``book/what_it_costs.ipynb`` draws what is stored.
+Times are CPU-milliseconds of one training step or one search, the median of several. Memory is
+what a step keeps for its gradient: all tensors that autograd saves, each counted once. Words are
+drawn at random, since costs do not depend on them. ``book/what_it_costs.ipynb`` draws what is
+stored.
 Usage: python -m benchmarks.costs
 """
 
@@ -33,7 +33,6 @@ VOCABULARIES = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 BATCHES = (4, 8, 16, 32, 64, 128, 256)
 PAIRS = (1_000, 4_000, 16_000, 64_000)
 BEAMS = (1, 2, 5, 10, 20)
-THREADS = (1, 2)
 WORDS = 2_000  # of each vocabulary, where it is not what varies
 SENTENCES = 32  # in a batch, where it is not what varies
 LENGTH = 15  # words of a sentence, where it is not what varies
@@ -58,14 +57,14 @@ def pairs_of(corpus: SimpleNamespace, number: int, source: int, target: int) -> 
     return pairs
 
 
-def median(call: Callable[[], object], clock: Callable[[], float], times: int = 5) -> float:
-    """Milliseconds of one call, after one that does not count."""
+def median(call: Callable[[], object], times: int = 5) -> float:
+    """CPU-milliseconds of one call, after one that does not count."""
     call()
     spent = []
     for _ in range(times):
-        begin = clock()
+        begin = time.process_time()
         call()
-        spent.append(1_000 * (clock() - begin))
+        spent.append(1_000 * (time.process_time() - begin))
     return round(statistics.median(spent), 3)
 
 
@@ -90,8 +89,6 @@ def step_of(
     sentences: int = SENTENCES,
     source: int = LENGTH,
     target: int = LENGTH,
-    *,
-    clock: Callable[[], float] = time.process_time,
     **model: object,
 ) -> dict[str, float]:
     """What one training step costs: milliseconds, and MiB kept."""
@@ -101,7 +98,7 @@ def step_of(
     batch = make_batch(pairs_of(corpus, sentences, source=source, target=target), *vocabularies)
     adam = OPTIMISERS["adam"](made.parameters(), lr=1e-3)
     with sooner(made):
-        spent = median(lambda: learn(made, adam, batch), clock)
+        spent = median(lambda: learn(made, adam, batch))
         return {"milliseconds": spent, "mib": kept(made, batch)}
 
 
@@ -110,7 +107,7 @@ def search_of(beam: int) -> dict[str, float]:
     corpus = vocabularies_of(WORDS)
     model = luong(corpus, score="general", hidden=128)
     sentences = [pair.source for pair in pairs_of(corpus, SENTENCES, source=LENGTH, target=LENGTH)]
-    spent = median(lambda: beam_search(model, sentences, beam), time.process_time, times=3)
+    spent = median(lambda: beam_search(model, sentences, beam), times=3)
     return {"milliseconds": round(spent / SENTENCES, 3)}
 
 
@@ -125,17 +122,8 @@ def epoch_of(pairs: int) -> dict[str, float]:
     made = batches(corpus.train, *vocabularies, SENTENCES)
     with sooner(model):
         next(made)  # all pairs are put into order before the first
-        spent = median(lambda: learn(model, adam, next(made)), time.process_time, times=15)
+        spent = median(lambda: learn(model, adam, next(made)), times=15)
         return {"milliseconds": spent}
-
-
-def threads_of(threads: int) -> dict[str, float]:
-    """What a step takes by the clock, of a larger batch, with so many threads."""
-    torch.set_num_threads(threads)
-    try:
-        return step_of(8_000, 128, clock=time.perf_counter)
-    finally:
-        torch.set_num_threads(1)
 
 
 def lessons() -> dict[str, list[float]]:
@@ -144,8 +132,7 @@ def lessons() -> dict[str, list[float]]:
     features = torch.randn(900, 256)
     weights = torch.randn(5_921, 256)
     libraries = [
-        median(lambda by=by: by(features, weights), time.process_time, times=15)
-        for by in (linear, by_onednn)
+        median(lambda by=by: by(features, weights), times=15) for by in (linear, by_onednn)
     ]
     sentences = [[4] * draw for draw in random.Random(0).choices(range(8, 21), k=64)]
     encoder = StackedLSTM(WORDS, 128, 256, bidirectional=True)
@@ -155,15 +142,15 @@ def lessons() -> dict[str, list[float]]:
         states, _ = kind.read(encoder, source.ids, source.lengths)
         states.sum().backward()
 
-    ways = [median(lambda by=by: read(by), time.process_time) for by in (StackedLSTM, HeldEncoder)]
+    ways = [median(lambda by=by: read(by)) for by in (StackedLSTM, HeldEncoder)]
     parts = [torch.randn(64, 256) for _ in range(20)]
     hoisted = torch.stack(parts).flatten(0, 1)
     matrix = torch.randn(1_024, 256)
-    loop = median(lambda: [part @ matrix.T for part in parts], time.process_time, times=15)
-    once = median(lambda: hoisted @ matrix.T, time.process_time, times=15)
+    loop = median(lambda: [part @ matrix.T for part in parts], times=15)
+    once = median(lambda: hoisted @ matrix.T, times=15)
     return {
         "a product by PyTorch's choice, and by oneDNN": libraries,
-        "an encoder packed, and held": ways,
+        "an encoder packed, and with a padding input": ways,
         "a product in each of 20 steps, and once": [loop, once],
     }
 
@@ -180,7 +167,6 @@ def main() -> None:
     curves["batch"] = {B: step_of(sentences=B) for B in BATCHES}
     curves["pairs"] = {N: epoch_of(N) for N in PAIRS}
     curves["beam"] = {k: search_of(k) for k in BEAMS}
-    curves["threads"] = {n: threads_of(n) for n in THREADS}
     head = {"command": "python -m benchmarks.costs", "versions": versions()}
     save_store(STORE, {**head, "curves": curves, "lessons": lessons()})
 

@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -33,14 +32,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from attnmt import multi30k
 from attnmt.batches import batches, pad
 from attnmt.fast import by_onednn
-from attnmt.files import write_aside
 from attnmt.vocab import Vocabulary
 from benchmarks import peers, search
 from benchmarks.profiles import profile
 from benchmarks.systems import SYSTEMS
+from studies.study import ROOT, STUDIES, save_store
 
-ROOT = Path(__file__).resolve().parents[1]
-STORE = ROOT / "results" / "studies" / "benchmarks.json"
+STORE = STUDIES / "benchmarks.json"
 CACHE = ROOT / "_build" / "benchmarks"
 WORDS = (7_859, 5_921)  # of Multi30k's vocabularies, German and English
 SIZES = {  # hidden, embedding, batch, batches timed, batches before them
@@ -193,7 +191,7 @@ def find(corpus, beam: int, regimes: dict, skipped: dict, rounds: int) -> list[d
 
 
 FIRST_STEP = """
-import resource, time
+import time
 begin = time.process_time()
 import attnmt
 imported = time.process_time() - begin
@@ -206,27 +204,37 @@ model = rnnsearch(corpus).train()
 vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
 adam = OPTIMISERS["adam"](model.parameters(), lr=4e-3)
 learn(model, adam, next(batches(corpus.train, *vocabularies, 64)))
-print(imported, time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(imported, time.process_time() - begin)
 """
 
 
 def start(rounds: int = 3) -> dict:
-    """CPU-seconds of ``import attnmt`` and to the first trained step, and the memory by then."""
+    """CPU-seconds of ``import attnmt`` and to the first trained step."""
     rows = []
     for _ in range(rounds):
         answer = subprocess.run(
             [sys.executable, "-c", FIRST_STEP], check=True, capture_output=True, text=True
         )
         rows.append([float(number) for number in answer.stdout.split()])
-    imported, first, memory = (statistics.median(column) for column in zip(*rows, strict=True))
-    return {"import": imported, "first_step": first, "memory_mib": memory / 1024}
+    imported, first = (statistics.median(column) for column in zip(*rows, strict=True))
+    return {"import": imported, "first_step": first}
 
 
 def memory(system: str, kind: str) -> float:
-    """Peak MiB of a process of its own that makes one system and takes four steps."""
+    """Peak MiB of a process that makes one system and takes four steps, and does nothing else."""
     command = [sys.executable, "-m", "benchmarks.run", "--memory-of", system, kind]
     answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
     return float(answer.stdout.split()[-1])
+
+
+def highest() -> float:
+    """The most MiB that this process held at once, as Linux counts it since the program's start.
+
+    ``getrusage`` would be wrong here: its ``ru_maxrss`` starts at the peak of the process that
+    started this one.
+    """
+    lines = Path("/proc/self/status").read_text("utf-8").splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def peak_of(system: str, kind: str) -> float:
@@ -238,7 +246,7 @@ def peak_of(system: str, kind: str) -> float:
     longest = sorted(corpus.train, key=lambda pair: -len(pair.target))[: 4 * batch_size]
     for batch in batches(longest, *vocabularies, batch_size, seed=0):
         made.step(made.prepare(batch))
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return highest()
 
 
 PARTS = ("small", "large", "beam", "greedy", "start", "memory")
@@ -285,8 +293,9 @@ def main() -> None:
         of_this_kind[part] = found
         of_this_kind["skipped"] = skipped
         of_this_kind["torch"] = torch.__version__.split("+")[0]
-        of_this_kind["gemm_peaks"] = gemm_peaks()
-        write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+        if part in SIZES:
+            of_this_kind["gemm_peaks"] = gemm_peaks()
+        save_store(STORE, store)
         print(f"{part}: {time.process_time() - begin:.0f} CPU-seconds", flush=True)
 
 
