@@ -46,7 +46,7 @@ help:
 	@echo "make epub       write the core chapters to _build/epub"
 	@echo "make release    make everything that a release offers, in dist"
 	@echo "make outdated   say which packages have a newer release than the pins"
-	@echo "make korean     update the Korean catalogue, and build the Korean edition in _build/korean"
+	@echo "make korean     update the Korean catalogue, and build both editions, the Korean one in _build/html/ko"
 	@echo "make test       install, and check: make $(CHECKS)"
 	@echo "make test-all   the same, and: make evidence nightly colab versions"
 	@echo "make colab      run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)"
@@ -118,8 +118,14 @@ korean: whole $(STAMP)
 	@echo "==> Korean edition"
 	$(BIN)/python -m press.editions.korean update
 	$(BIN)/python -m press.editions.korean generate --into _build/korean
+	rm -rf _build/korean/_build _build/html/ko
 	$(BIN)/jupyter-book build _build/korean --path-output _build/korean -W --keep-going -n --quiet
-	@echo "To read it, run: $(BIN)/python -m http.server --directory _build/korean/_build/html"
+	mkdir -p _build/html
+	cp -R _build/korean/_build/html _build/html/ko
+	@echo "==> the English pages, with buttons to the Korean ones"
+	$(BIN)/jupyter-book build . --quiet
+	@echo "To read both, run: $(BIN)/python -m http.server --directory _build/html"
+	@echo "and open http://localhost:8000 and http://localhost:8000/ko"
 
 test: $(STAMP)
 	@$(BIN)/python -m press.run.check $(CHECKS)

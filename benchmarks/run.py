@@ -32,14 +32,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from attnmt import multi30k
 from attnmt.batches import batches, pad
 from attnmt.fast import by_onednn
-from attnmt.files import write_aside
 from attnmt.vocab import Vocabulary
 from benchmarks import peers, search
 from benchmarks.profiles import profile
 from benchmarks.systems import SYSTEMS
+from studies.study import ROOT, STUDIES, save_store
 
-ROOT = Path(__file__).resolve().parents[1]
-STORE = ROOT / "results" / "studies" / "benchmarks.json"
+STORE = STUDIES / "benchmarks.json"
 CACHE = ROOT / "_build" / "benchmarks"
 WORDS = (7_859, 5_921)  # of Multi30k's vocabularies, German and English
 SIZES = {  # hidden, embedding, batch, batches timed, batches before them
@@ -296,7 +295,7 @@ def main() -> None:
         of_this_kind["torch"] = torch.__version__.split("+")[0]
         if part in SIZES:
             of_this_kind["gemm_peaks"] = gemm_peaks()
-        write_aside(STORE, json.dumps(store, indent=1).encode() + b"\n")
+        save_store(STORE, store)
         print(f"{part}: {time.process_time() - begin:.0f} CPU-seconds", flush=True)
 
 

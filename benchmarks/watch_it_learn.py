@@ -30,22 +30,23 @@ SCORES = {
 }
 SEEDS = (1, 2, 3)
 MOST = 600  # updates
-BROKEN = {  # what the page says about experiments: name -> what is told, and how many updates
-    "length 4, one vector": ({"task": "copy", "length": 4, "attention": False}, 600),
-    "length 8, one vector": ({"task": "copy", "length": 8, "attention": False}, 600),
-    "length 16, one vector": ({"task": "copy", "length": 16, "attention": False}, 600),
-    "length 4, attention": ({"task": "copy", "length": 4}, 600),
-    "length 8, attention": ({"task": "copy", "length": 8}, 600),
-    "length 16, attention": ({"task": "copy", "length": 16}, 600),
-    "one article": ({"same": True}, 300),
-    "mask off": ({"mask": False}, 300),
-    "one direction": ({"directions": 1}, 300),
-    "not sharp": ({"sharp": False}, 300),
-    "v at zero": (SCORES["additive"] | {"zero": True}, 300),
+LENGTHS = {  # the first exercise: name -> what is told
+    f"length {length}, {name}": {"task": "copy", "length": length, "attention": attention}
+    for length in (4, 8, 16)
+    for name, attention in (("one vector", False), ("attention", True))
 }
-MODULES = ("tape.mjs", "score.mjs", "learn.mjs", "learn_worker.mjs", "learn_view.mjs", "learn.css")
+MODULES = (
+    "tape.mjs",
+    "score.mjs",
+    "learn.mjs",
+    "learn_worker.mjs",
+    "learn_spec.mjs",
+    "learn_view.mjs",
+    "learn.css",
+)
 IN_PAGE = """async ({ spec, most }) => {
-    const { LOCKED, Training } = await import("./learn.mjs");
+    const { Training } = await import("./learn.mjs");
+    const { LOCKED } = await import("./learn_spec.mjs");
     const run = new Training(spec);
     const begun = performance.now();
     while (run.updates < most) {
@@ -100,11 +101,21 @@ def locked() -> list[dict]:
     return runs
 
 
+def breaks() -> dict[str, dict]:
+    """What each line of *Break it* tells the network, from the page's own module."""
+    program = f"import {{ BREAKS }} from {(SOURCE / 'learn_spec.mjs').as_uri()!r};"
+    program += "console.log(JSON.stringify(BREAKS))"
+    command = ["node", "--input-type=module", "--eval", program]
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
 def broken() -> list[dict]:
-    """The experiments of the page, two seeds each."""
+    """The page's experiments: the first exercise and each line of *Break it*, two seeds each."""
+    told = [(name, spec, 600) for name, spec in LENGTHS.items()]
+    told += [(f"break: {name}", spec, 300) for name, spec in breaks().items()]
     jobs = [
-        {"name": name, "spec": told | {"seed": seed}, "updates": updates, "stop": False}
-        for name, (told, updates) in BROKEN.items()
+        {"name": name, "spec": spec | {"seed": seed}, "updates": updates, "stop": False}
+        for name, spec, updates in told
         for seed in SEEDS[:2]
     ]
     kept = ("name", "locked", "updates", "right", "mass", "top", "entropy", "links", "looks")

@@ -9,6 +9,7 @@
 // enters the new state), "after" is Luong's (the query is s_i). Without attention, the encoder's
 // last states stand in the context's place at every step (Cho et al. 2014).
 
+import { DEFAULTS } from "./learn_spec.mjs";
 import { Tape, matrix } from "./tape.mjs";
 import { PLACES, Refusal, compute, plan } from "./score.mjs";
 
@@ -17,38 +18,11 @@ export const SIZES = { n: 32, embedding: 24, batch: 16, D: 2 };
 // 0 weights begin, times 1 / sqrt(columns): those of the score, and the encoder's recurrent ones,
 // small so that an annotation is first of all about its own word; and the embeddings.
 export const RECIPE = { rate: 0.007, clip: 1, sharpness: 4, score: 4, recurrent: 0.5, embedding: 0.5 };
-export const MOST_UPDATES = 2000; // then it waits for the reader
-export const LOCKED = 0.9; // of the weight on the right word, on average
 const HELD_OUT = 32;
 const POOL = 3000; // sentences in training
 const MOST_LINES = 400; // of the reader's own pairs, and words of one
 const MOST_WORDS = 20;
 const SHOWN = 8; // words of the sentence that is drawn, if there is one
-
-export const SCORES = {
-  additive: "dot(v, tanh(W(q) + U(k)))",
-  dot: "dot(q, k)",
-  scaled: "dot(q, k) / sqrt(n)",
-  general: "dot(q, W(k))",
-  location: "W(q)[j]",
-};
-
-export const DEFAULTS = {
-  task: "german", // or "copy", "reverse", "own"
-  score: SCORES.dot,
-  asks: "after", // or "before"
-  window: "global", // or "local-m", "local-p"
-  attention: true,
-  feeding: false,
-  length: 8, // words of the longest sentence, 4 to 16
-  seed: 1,
-  mask: true,
-  directions: 2,
-  sharp: true, // the score times RECIPE.sharpness
-  zero: false, // v starts at 0
-  same: false, // one article for all
-  pairs: "", // of the task "own": a line each, German = English
-};
 
 // ------------------------------------------------------------------------------ chance
 
@@ -423,7 +397,7 @@ export class Training {
         drawn = [...one.target, END].map((word, i) => ({ word, guess: this.target.words[guess(i)], weights: aligned.length ? Array.from(row(i)) : null }));
       });
     }
-    const share = (sum, of) => (of && aligned(this.spec) ? sum / of : null);
+    const share = (sum, of) => (of && this.spec.attention ? sum / of : null);
     return {
       updates: this.updates,
       loss: total.loss / total.tokens,
@@ -438,9 +412,6 @@ export class Training {
   // What does not change while it learns.
   about() {
     const { source, links } = this.shown;
-    const count = Object.values(this.model.parameters).reduce((sum, { data }) => sum + data.length, 0);
-    return { source: [...source, END], links, hidden: this.spec.mask, parameters: count, train: this.train.length, heldOut: this.heldOut.flat().length };
+    return { source: [...source, END], links, hidden: this.spec.mask };
   }
 }
-
-const aligned = (spec) => spec.attention;

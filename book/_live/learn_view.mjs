@@ -1,32 +1,17 @@
 // "Watch it learn": the reader's side of learn.mjs.
 //
-//   render(box, { spec, share })   fills a box; `spec`: any of learn.mjs's; with `share`, what the
+//   render(box, { spec, share })   fills a box; `spec`: any of learn_spec.mjs's; with `share`, what the
 //                                  reader chooses stands in the page's address, after #learn
 //
 // Its words are those of the language that the page says the box is in.
 
-import { DEFAULTS, LOCKED, MOST_UPDATES, SCORES, readPairs, SIZES } from "./learn.mjs";
+import { ASKS, BREAKS, DEFAULTS, LOCKED, MOST_UPDATES, SCORES, TASKS, WINDOWS, fromAddress, toAddress } from "./learn_spec.mjs";
 import { LEARN, speaker } from "./learn_words.mjs";
-import { plan } from "./score.mjs";
 
 const MOST_LOOKS = 400; // then every other is forgotten
-const MOST_SHARED = 4000; // characters of pairs that an address may hold
 const WAIT = 400; // milliseconds after the last letter
 const SAID = 3000; // milliseconds between two summaries for a screen reader, while it trains
 
-const TASKS = ["german", "copy", "reverse", "own"];
-const WINDOWS = ["global", "local-m", "local-p"];
-const ASKS = ["after", "before"];
-
-// Each is where its sentence (`look_...`) holds; learn.mjs has what the switches do.
-const ADDITIVE = { score: SCORES.additive, asks: "before" };
-export const BREAKS = {
-  mask: { mask: false, ...ADDITIVE, seed: 2 },
-  directions: { directions: 1, task: "reverse", ...ADDITIVE },
-  sharp: { sharp: false, task: "copy", score: SCORES.scaled },
-  zero: { zero: true, ...ADDITIVE },
-  same: { same: true, length: 10, ...ADDITIVE },
-};
 const EXAMPLE = ["the = la", "a = une", "my = ma"]
   .flatMap((article) => ["car = voiture", "house = maison", "flower = fleur", "door = porte", "table = table"]
     .flatMap((noun) => ["red = rouge", "green = verte", "blue = bleue", "black = noire", "white = blanche"]
@@ -35,39 +20,6 @@ const EXAMPLE = ["the = la", "a = une", "my = ma"]
         return `${a} ${c} ${n} = ${A} ${N} ${C}`;
       })))
   .join("\n");
-
-// ------------------------------------------------------------------------------ the address
-
-const PLAIN = { yes: true, no: false };
-
-// What differs from the defaults, as the end of an address.
-export function toAddress(spec) {
-  const told = new URLSearchParams();
-  for (const [name, usual] of Object.entries(DEFAULTS)) {
-    if (spec[name] === usual || (name === "pairs" && (spec.task !== "own" || spec.pairs.length > MOST_SHARED))) continue;
-    told.set(name, typeof usual === "boolean" ? (spec[name] ? "yes" : "no") : spec[name]);
-  }
-  return `#learn?${told}`;
-}
-
-// The other way round; what makes no sense is left as it was.
-export function fromAddress(text, before = DEFAULTS) {
-  if (!text.startsWith("#learn")) return { ...before };
-  const told = new URLSearchParams(text.slice(text.indexOf("?") + 1 || text.length));
-  const choices = { task: TASKS, window: WINDOWS, asks: ASKS };
-  const spec = { ...DEFAULTS };
-  for (const [name, usual] of Object.entries(DEFAULTS)) {
-    const value = told.get(name);
-    if (value === null) continue;
-    const whole = /^\d{1,9}$/.test(value) ? Number(value) : NaN;
-    if (typeof usual === "boolean") spec[name] = PLAIN[value] ?? usual;
-    else if (name === "length") spec[name] = whole >= 4 && whole <= 16 ? whole : usual;
-    else if (name === "directions") spec[name] = whole === 1 ? 1 : 2;
-    else if (name === "seed") spec[name] = whole >= 0 ? whole : usual;
-    else if (!choices[name] || choices[name].includes(value)) spec[name] = value;
-  }
-  return spec;
-}
 
 // ------------------------------------------------------------------------------ small tools
 
@@ -211,6 +163,7 @@ class View {
     ];
     this.back = make("input", { type: "range", min: 0, value: 0, id: id("back"), oninput: () => this.go(Number(this.back.value)) });
     this.backText = make("output", { for: this.back.id });
+    const back = make("p", { class: "learn-field" }, make("label", { for: this.back.id }, say("back"), this.backText), this.back);
     this.told = make("p", { class: "live-say", "aria-live": "off" });
     this.heard = make("p", { class: "live-hidden", "aria-live": "polite" });
     this.box.replaceChildren(
@@ -219,8 +172,7 @@ class View {
       this.scoreField,
       this.wrong,
       make("div", { class: "live-buttons" }, this.play, this.stepper, this.again, this.counted),
-      make("div", { class: "learn-bench" }, make("div", { class: "learn-picture" }, this.scroll, this.legend), make("div", { class: "learn-curves" }, this.curves.map((one) => one.element))),
-      make("p", { class: "learn-field learn-back" }, make("label", { for: this.back.id }, say("back"), this.backText), this.back),
+      make("div", { class: "learn-bench" }, make("div", { class: "learn-picture" }, this.scroll, back, this.legend), make("div", { class: "learn-curves" }, this.curves.map((one) => one.element))),
       this.told,
       this.heard,
       more,
@@ -264,13 +216,6 @@ class View {
 
   begin(go = false) {
     this.wait(false);
-    this.complain("");
-    try {
-      if (this.spec.attention) plan(this.spec.score, { n: SIZES.n, d: SIZES.n });
-      if (this.spec.task === "own") readPairs(this.spec.pairs);
-    } catch (error) {
-      return this.refuse(error);
-    }
     this.looks = [];
     this.at = -1;
     this.refused = false;
@@ -321,7 +266,7 @@ class View {
     this.refused = true;
     const caret = at === undefined ? [] : [make("code", {}, `${this.spec.score}\n${" ".repeat(at)}^`), make("br")];
     this.wrong.replaceChildren(...caret, this.say(key, given));
-    this.worker.postMessage({ pause: true });
+    this.wait(false);
     this.box.dataset.refused = "true";
   }
 
@@ -334,6 +279,8 @@ class View {
 
   lay(about) {
     this.about = about;
+    this.refused = false;
+    this.complain("");
     this.looks = [];
     const { source, hidden } = about;
     this.caption.textContent = this.say("caption");

@@ -3,7 +3,8 @@
 //   in:  { start: spec } { train: true } { pause: true } { step: true }
 //   out: { ready: about, look } { look } { paused: updates } { trouble } { refused }
 
-import { MOST_UPDATES, Training } from "./learn.mjs";
+import { MOST_UPDATES } from "./learn_spec.mjs";
+import { Training } from "./learn.mjs";
 
 const SLICE = 30; // milliseconds
 let run = null;

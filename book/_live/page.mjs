@@ -23,7 +23,7 @@ function enliven(box) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "live-start";
-  button.innerHTML = `<b>Try it</b> <small>${options.size}</small>`;
+  button.innerHTML = `<b>${box.dataset.start}</b> <small>${options.size}</small>`;
   (box.querySelector(".live-still .live-chooser") ?? box).append(button);
   box.addEventListener("click", touched);
 }

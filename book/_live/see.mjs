@@ -14,6 +14,8 @@
 //   code         { name: { frame: HTML } }, the package's source beside a step
 //   translator   instead of importing translator.mjs: the module
 //
+// A page in Korean is given the words of words_ko.mjs, any other those of SEE, below.
+//
 // Nothing is asked of any other server. Numbers on the screen are the model's own.
 
 const MOST_WORDS = 60; // of a sentence that is read; words are counted without marks everywhere
@@ -24,9 +26,174 @@ const SUGGESTIONS = 6;
 const FREQUENT = 12; // words that a view offers where it has no sentences
 const SPECIAL_WORDS = 4; // <pad>, <unk>, <s>, </s>, the first of each vocabulary
 const END = "</s>";
-const WORDLESS = "The model ended its translation before the first word.";
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 const beside = (name) => new URL(name, new URL(".", import.meta.url));
+
+// ------------------------------------------------------------------------------ its words
+
+// In English; `words_ko.mjs` has the same keys in Korean. Names in braces are filled in.
+export const SEE = {
+  code: "en", // of this language
+  article: "a {language}",
+  article_vowel: "an {language}",
+  unit_word: "word",
+  unit_piece: "piece",
+
+  // models
+  with: "With attention",
+  without: "Without attention",
+  alone: "Attention alone",
+  with_feeding: "With input feeding",
+  without_feeding: "Without input feeding",
+  small_transformer: "a small Transformer",
+  half_fixed: "concat, half of it fixed",
+  feeding: "input feeding",
+  authors: "{authors} et al. {year}",
+  after_authors: "after {authors} et al. {year}",
+
+  // the sentence
+  label: "{a_language} sentence",
+  known: "Words that the model knows",
+  random: "Random",
+  random_title: "Another sentence",
+  longer: "Longer",
+  longer_title: "Add a part to the sentence",
+  longest: "{most} words is the limit here",
+  shorter: "Shorter",
+  shorter_title: "Take the last part away",
+  a_name: "a name",
+  count_one: "1 word",
+  count: "{count} words",
+  thousand: "about a thousand",
+  empty: "Type {a_language} sentence.",
+  empty_random: "Type {a_language} sentence, or press Random.",
+  script: "The model reads {language} only. It does not know this script: {words}.",
+  knows: "The model knows only {many} {language} words, and not {words}.",
+  knows_letters: "The model knows only the letters that it has learned, and not {words}.",
+  press_random: "Press Random for a sentence it can read.",
+  cut: "That is {all} words. Only the first {most} are translated.",
+  long: "No sentence in training had more than {most} words and marks, and this one has {count}. Expect mistakes.",
+  unknown_one: "The model does not know {words}; it sees a gap and guesses.",
+  unknown: "Not known: {words}. The model sees a gap for each and guesses.",
+  offers: "Words that it knows: {words}",
+  add: "Add {word}",
+  like: "Did you mean {words}?",
+  use: "Use {word}",
+  not_known: "not known",
+  added: "added",
+
+  // its translation
+  wordless: "The model ended its translation before the first word.",
+  writing: "Writing ...",
+  unknown_word: "a word that the model does not know",
+  by_word: "The {language} sentence, word by word",
+  translation_by: "Translation by {name}",
+  reference: "Reference translation: ",
+  unknown_mark: "? = a word that the network does not know.",
+  found: "{found} reference words found, in order",
+  found_count: "{right} of the {all}",
+  found_extra_one: "{found} reference words found, in order; 1 word too many or wrong",
+  found_extra: "{found} reference words found, in order; {count} words too many or wrong",
+  read_for: "Read for {word}: {size} numbers, blended anew",
+  available: "Available at every step: the same {size} numbers",
+  context: "The context: {size} numbers",
+  looks_at: "looks at {words}",
+  looked_at_by: "looked at by {words}",
+  wrote_blind: "{name} wrote {word} from the same vector as every other word. It has nothing to look at.",
+  wrote_state: "{name} wrote {word} from its own state, which began with the whole sentence. It has nothing to look at.",
+  attended: "To write {word}, the model put {share} of its attention on {where}.",
+  attended_most: "{word} got its biggest share, {share}, when the network wrote {written}.",
+
+  // all weights
+  table: "Alignment, as a table",
+  table_of: "Alignment of {name}, as a table",
+  caption: "Weights of {name}: a row for each {target} word, a column for each {source} word.",
+  looked: "Where the network looked",
+  looked_pair: "Where the network with attention looked",
+  looked_each: "Where it looked, {title}",
+  rows: "a row for each {language} word: the stronger the blue, the more weight",
+  growth: "As the sentence grows",
+  growth_share: "share of the reference's words that it found, in order",
+  growth_words: "{language} words",
+  press_longer: "Press Longer, and again.",
+
+  // step by step
+  whole: "Whole sentence",
+  steps: "Step by step",
+  views: "How to look at it",
+  which: "Which model",
+  asks_before: "Bahdanau: asks with the old state",
+  asks_after: "Luong: asks with the new state",
+  choose: "The translation: choose the word to look at",
+  back: "← Back",
+  back_title: "Back one frame",
+  play: "Play",
+  pause: "Pause",
+  forward: "Forward →",
+  forward_title: "Forward one frame",
+  pieces: "This model reads and writes pieces of words, one a step. ▁ marks a piece that begins a word.",
+  code_shown: "Show the code: the package’s own lines",
+  not_yet: "not written yet",
+  new_state: "New state",
+  frame_score: "Score",
+  frame_softmax: "Softmax",
+  frame_blend: "Blend",
+  frame_word: "Next word",
+  annotation: "annotation",
+  source_state: "source state",
+  weight: "weight",
+  blend: "blend",
+  asks: "asks",
+  none: "none",
+  vector_of: "vector of {word}",
+  context_strip: "the context, {size} numbers",
+  query_strip: "the query, {size} numbers",
+  step_caption: "One step: scores and weights of each {language} {unit}, while {word} is written",
+  five_best: "Next word: five best of {all}, {symbol}",
+  comes_first: "What comes first?",
+  comes_after: "What comes after {words}?",
+  state: "The state {state}",
+  state_first: "Its new state {state}",
+  state_read: "The decoder has already read {word}; its new state {state}",
+  location_score: "{ask} {state} gives each place a score, whatever word is there. {best} scores {score}.",
+  compared_score: "{ask} {state} is compared with every {language} {unit}. {best} scores {score}.",
+  softmax_share: "Softmax turns the scores into shares: for {word}, {power} divided by the sum of all is {share}.",
+  softmax_all: "Together they are 100%.",
+  softmax_window: "Only words {first} to {last} take part.",
+  softmax_gauss: "Only words {first} to {last} take part, and a Gaussian round p = {place} multiplies them.",
+  blended: "Each {language} {unit}’s vector counts by its weight: mostly {words}. The sum is one vector, made for this {unit} alone.",
+  next_before: "From the context, the old state and the last word, the model gives each {language} word a probability. It writes {word} ({share}).",
+  next_after: "From the context and the new state, the model gives each {language} word a probability. It writes {word} ({share}).",
+  note_softmax: "padding is masked; <code>weight</code> is for local attention only",
+  note_score_before: "<code>query</code> is s_(i−1); <code>keys</code> are all U_(a) h_(j), computed once a sentence",
+  note_blend_before: "<code>memory.annotations</code> are all h_(j); <code>weight</code> is for local attention only",
+  note_word_before: "<code>features</code> are s_(i−1), the embedding of y_(i−1), and c_(i), side by side; the softmax of what is returned is p(y_(i))",
+  note_score_after: "<code>query</code> is h_(t); <code>keys</code> are all h̄_(s)",
+  note_blend_after: "<code>memory.annotations</code> are all h̄_(s); <code>weight</code> is for local attention only",
+  note_word_after: "h̃_(t), then W_(s) h̃_(t), where the code calls W_(s) <code>W_out</code>; the softmax of that is p(y_(t))",
+
+  // until it is there
+  fetching: "Fetching the model ...",
+  fetching_bytes: "Fetching the model: {size} MB",
+  failed: "The model could not be fetched. Is there a connection?",
+  try_again: "Try again",
+  fetching_other: "Fetching the other model ...",
+  failed_other: "The other model could not be fetched. Is there a connection? Press its button to try again.",
+};
+
+// A function that says a key's words in a table. `say.parts` gives them as a list, for `make`, where
+// elements are filled in.
+export function speaker(table) {
+  const parts = (key, given = {}) =>
+    table[key].split(/\{(\w+)\}/).flatMap((text, at) => (at % 2 ? given[text] : text));
+  return Object.assign((key, given) => parts(key, given).join(""), { parts });
+}
+
+// The words of the page that a box stands on.
+async function wordsOf(box) {
+  const language = box.closest("[lang]")?.lang;
+  return speaker(language === "ko" ? (await import(beside("words_ko.mjs"))).SEE : SEE);
+}
 
 // ------------------------------------------------------------------------------ small tools
 
@@ -52,7 +219,6 @@ function percent(share) {
 const number = (value) => value.toFixed(2).replace("-", "\u2212");
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const whole = (share) => (Math.abs(share - 1) < 1e-4 ? 1 : share); // a sum of 32-bit numbers
-const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 const largest = (values) => values.reduce((best, value, at) => (value > values[best] ? at : best), 0);
 const isWord = (text) => /[\p{L}\p{N}]/u.test(text);
 const shown = (word) => (word === "<unk>" ? "?" : word);
@@ -60,21 +226,21 @@ const quoted = (word) => make("q", {}, shown(word));
 const asRead = (word, lang) => make("q", { lang }, word); // a word that the model reads
 
 // A language's name: "German" of "de".
-function languageName(code) {
+function languageName(code, say) {
   try {
-    return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
+    return new Intl.DisplayNames([say("code")], { type: "language" }).of(code);
   } catch {
     return code;
   }
 }
 
 // What a view says of a model's languages: their codes, `from` and `to`, and their names.
-function languagesOf({ source, target }) {
+function languagesOf({ source, target }, say) {
   const [from, to] = [source.language, target.language];
-  return { from, to, source: languageName(from), target: languageName(to) };
+  return { from, to, source: languageName(from, say), target: languageName(to, say) };
 }
 
-const withArticle = (name) => `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
+const withArticle = (language, say) => say(/^[AEIO]/.test(language) ? "article_vowel" : "article", { language });
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // The next picture on the screen; soon, too, where the page is hidden and none is drawn.
@@ -260,20 +426,21 @@ function readSentence(text, model, offered) {
 
 // ------------------------------------------------------------------------------ names
 
-function describe(model) {
+function describe(model, say) {
   const { config } = model;
+  const by = (authors, year, key = "authors") => say(key, { authors, year });
   if (config.model === "attention_only")
-    return { title: "Attention alone", name: "a small Transformer", paper: "after Vaswani et al. 2017" };
+    return { title: say("alone"), name: say("small_transformer"), paper: by("Vaswani", 2017, "after_authors") };
   if (config.model === "rnnencdec")
-    return { title: "Without attention", name: "RNNencdec", paper: "Cho et al. 2014" };
+    return { title: say("without"), name: "RNNencdec", paper: by("Cho", 2014) };
   if (config.model === "rnnsearch")
-    return { title: "With attention", name: "RNNsearch", paper: "Bahdanau et al. 2015" };
+    return { title: say("with"), name: "RNNsearch", paper: by("Bahdanau", 2015) };
   if (config.model === "sutskever")
-    return { title: "Without attention", name: "LSTM encoder-decoder", paper: "Sutskever et al. 2014" };
-  const parts = [config.score ?? "concat, half of it fixed"];
+    return { title: say("without"), name: "LSTM encoder-decoder", paper: by("Sutskever", 2014) };
+  const parts = [config.score ?? say("half_fixed")];
   if (config.window && config.window !== "global") parts.push(config.window);
-  if (config.feeding) parts.push("input feeding");
-  return { title: "With attention", name: `Luong: ${parts.join(", ")}`, paper: "Luong et al. 2015" };
+  if (config.feeding) parts.push(say("feeding"));
+  return { title: say("with"), name: `Luong: ${parts.join(", ")}`, paper: by("Luong", 2015) };
 }
 
 // ------------------------------------------------------------------------------ words with bars
@@ -281,8 +448,8 @@ function describe(model) {
 // A row of words. Each is a button: pointed at, touched or focused, it calls `light(index)`.
 // Tab reaches the row, the arrows move in it.
 class Words {
-  constructor({ label, lang, light }) {
-    this.light = light;
+  constructor({ label, lang, light, say }) {
+    Object.assign(this, { light, say });
     this.buttons = [];
     this.element = make("div", { class: "live-words", role: "group", "aria-label": label, lang });
     this.element.addEventListener("keydown", (event) => this.move(event));
@@ -316,17 +483,20 @@ class Words {
     this.element.replaceChildren();
   }
 
-  add(word, { gloss, kind = "" } = {}) {
+  // `gloss` is English, `note` in the page's language: what stands under the word.
+  add(word, { gloss, note, kind = "" } = {}) {
+    const under = note ?? gloss;
+    const own = this.say("code");
     const button = make(
       "button",
       { type: "button", class: `live-word ${kind}`, tabindex: this.buttons.length ? -1 : 0 },
       make("span", { class: "live-bar", "aria-hidden": "true" }, make("i")),
       make("span", { class: "live-text" }, shown(word)),
       " ",
-      gloss === undefined ? null : make("span", { class: "live-gloss", lang: "en" }, gloss || "\u00a0"),
-      make("span", { class: "live-hidden live-more", lang: "en" }),
+      under === undefined ? null : make("span", { class: "live-gloss", lang: note === undefined ? "en" : own }, under || "\u00a0"),
+      make("span", { class: "live-hidden live-more", lang: own }),
     );
-    if (word === "<unk>") button.title = "a word that the model does not know";
+    if (word === "<unk>") button.title = this.say("unknown_word");
     this.buttons.push(button);
     this.element.append(button);
     return button;
@@ -353,13 +523,13 @@ class Words {
 
 // A real table of weights: a row for each word written, a column for each word read.
 class Grid {
-  constructor({ light, languages }) {
-    this.languages = languages;
+  constructor({ light, languages, say }) {
+    Object.assign(this, { languages, say });
     this.body = make("tbody");
     this.head = make("tr");
     this.caption = make("caption", { class: "live-hidden" });
     const table = make("table", { class: "live-grid" }, this.caption, make("thead", {}, this.head), this.body);
-    this.element = make("div", { class: "live-scroll", tabindex: 0, role: "region", "aria-label": "Alignment, as a table" }, table);
+    this.element = make("div", { class: "live-scroll", tabindex: 0, role: "region", "aria-label": say("table") }, table);
     const point = (event) => {
       const cell = event.target.closest("td, th[scope]");
       if (!cell) return;
@@ -379,8 +549,9 @@ class Grid {
   }
 
   clear(words, name) {
-    this.element.setAttribute("aria-label", `Alignment of ${name}, as a table`);
-    this.caption.textContent = `Weights of ${name}: a row for each ${this.languages.target} word, a column for each ${this.languages.source} word.`;
+    const { source, target } = this.languages;
+    this.element.setAttribute("aria-label", this.say("table_of", { name }));
+    this.caption.textContent = this.say("caption", { name, source, target });
     this.head.replaceChildren(
       make("td"),
       ...words.map((word) => make("th", { scope: "col", lang: this.languages.from }, make("span", {}, word))),
@@ -433,8 +604,8 @@ function strip(values, { label, strength = 1 } = {}) {
 // The field, its completion, its buttons and its notes. `changed(entry)` hears of each sentence:
 // { de, en, reference }, the last two of sentences that are not the reader's own.
 class Chooser {
-  constructor({ model, sentences, first, most, longer, changed }) {
-    Object.assign(this, { model, sentences, most, changed, trail: [], languages: languagesOf(model) });
+  constructor({ model, sentences, first, most, longer, changed, say }) {
+    Object.assign(this, { model, sentences, most, changed, say, trail: [], languages: languagesOf(model, say) });
     const listed = sentences.complete ?? (model.source.subwords ? [] : model.sourceWords); // a piece is no word
     const unknown = new Set(model.unknown(listed));
     this.words = listed.filter((_, at) => !unknown.has(at));
@@ -447,18 +618,18 @@ class Chooser {
       "aria-describedby": `${this.id}-notes`,
     });
     this.field.value = first.de;
-    this.list = make("ul", { class: "live-list", role: "listbox", id: `${this.id}-list`, hidden: true, "aria-label": "Words that the model knows" });
+    this.list = make("ul", { class: "live-list", role: "listbox", id: `${this.id}-list`, hidden: true, "aria-label": say("known") });
     this.notes = make("div", { class: "live-notes", id: `${this.id}-notes`, role: "status" });
     this.count = make("span", { class: "live-count" });
     const button = (text, press, title) => make("button", { type: "button", class: "live-button", onclick: press, title }, text);
-    this.shorterButton = button("Shorter", () => this.shorter(), "Take the last part away");
-    this.buttons = sentences.random.length ? [button("Random", () => this.random(), "Another sentence")] : [];
-    this.longerButton = button("Longer", () => this.longer(), "Add a part to the sentence");
+    this.shorterButton = button(say("shorter"), () => this.shorter(), say("shorter_title"));
+    this.buttons = sentences.random.length ? [button(say("random"), () => this.random(), say("random_title"))] : [];
+    this.longerButton = button(say("longer"), () => this.longer(), say("longer_title"));
     if (longer && sentences.chains.length) this.buttons.push(this.longerButton, this.shorterButton);
     this.element = make(
       "div",
       { class: "live-chooser" },
-      make("label", { class: "live-label", for: this.id }, capital(`${withArticle(this.languages.source)} sentence`)),
+      make("label", { class: "live-label", for: this.id }, capital(say("label", { a_language: withArticle(this.languages.source, say) }))),
       make("div", { class: "live-combo" }, this.field, this.list),
       make("div", { class: "live-buttons" }, this.buttons, this.count),
       this.notes,
@@ -496,7 +667,7 @@ class Chooser {
     allow(this.shorterButton, this.entry.at > 0 || this.trail.length > 0);
     const more = this.next();
     allow(this.longerButton, more !== null);
-    this.longerButton.title = more ? "Add a part to the sentence" : `${MOST_WORDS} words is the limit here`;
+    this.longerButton.title = more ? this.say("longer_title") : this.say("longest", { most: MOST_WORDS });
   }
 
   random() {
@@ -557,7 +728,7 @@ class Chooser {
     this.active = -1;
     this.list.replaceChildren(
       ...fits.slice(0, SUGGESTIONS).map((word, at) =>
-        make("li", { role: "option", id: `${this.id}-${at}`, "data-word": word }, make("span", { lang: this.languages.from }, word), make("small", {}, this.names.has(word) ? "a name" : (this.sentences.glosses?.[word] ?? ""))),
+        make("li", { role: "option", id: `${this.id}-${at}`, "data-word": word }, make("span", { lang: this.languages.from }, word), make("small", {}, this.names.has(word) ? this.say("a_name") : (this.sentences.glosses?.[word] ?? ""))),
       ),
     );
     this.open(fits.length > 0);
@@ -613,44 +784,48 @@ class Chooser {
   // --- what the reader should know of this sentence
 
   // Tell it, and answer whether there is something to translate.
-  say(read) {
-    this.count.textContent = read.all ? counted(read.all, "word") : "";
+  tell(read) {
+    const { all } = read;
+    this.count.textContent = !all ? "" : all === 1 ? this.say("count_one") : this.say("count", { count: all });
     const { refused, notes } = this.problems(read);
     this.notes.replaceChildren(...notes.map((note) => make("p", {}, note)));
     return !refused;
   }
 
   problems({ words, all, cut, unknown: places }) {
-    const { source, from } = this.languages;
+    const { say } = this;
+    const { source: language, from } = this.languages;
     const random = this.sentences.random.length > 0;
     if (!words.some(isWord))
-      return { refused: true, notes: [`Type ${withArticle(source)} sentence${random ? ", or press Random" : ""}.`, random ? [] : this.frequentWords()].filter((note) => note.length) };
+      return { refused: true, notes: [say(random ? "empty_random" : "empty", { a_language: withArticle(language, say) }), random ? [] : this.frequentWords()].filter((note) => note.length) };
     const unknown = [...places].map((at) => words[at]);
     const foreign = unknown.filter((word) => this.isForeign(word));
     if (foreign.length) {
       const typed = this.field.value.match(/[\p{L}\p{M}]+/gu).filter((word) => this.isForeign(word)); // not letter by letter
-      return { refused: true, notes: [[`The model reads ${source} only. It does not know this script: `, listed(typed), "."]] };
+      return { refused: true, notes: [say.parts("script", { language, words: listed(typed) })] };
     }
     const typed = words.filter(isWord).at(-1);
     const half = !this.list.hidden && unknown.at(-1) === typed ? 1 : 0; // a word that is being typed
     const typing = unknown.slice(0, unknown.length - half);
     const count = countWords(words) - half;
     if (!count) return { refused: true, notes: [] };
-    if (typing.length > (1 - KNOWN_ENOUGH) * count)
-      return { refused: true, notes: [[`The model knows only ${this.words.length ? `${roughly(this.words.length)} ${source} words` : "the letters that it has learned"}, and not `, listed(typing, from), random ? ". Press Random for a sentence it can read." : "."], this.likeWords(typing)].filter((note) => note.length) };
+    if (typing.length > (1 - KNOWN_ENOUGH) * count) {
+      const told = { many: roughly(this.words.length, say), language, words: listed(typing, from) };
+      const known = say.parts(this.words.length ? "knows" : "knows_letters", told);
+      if (random) known.push(" ", say("press_random"));
+      return { refused: true, notes: [known, this.likeWords(typing)].filter((note) => note.length) };
+    }
     const found = [];
-    if (cut) found.push(`That is ${all} words. Only the first ${MOST_WORDS} are translated.`);
+    if (cut) found.push(say("cut", { all, most: MOST_WORDS }));
     else if (this.sentences.chains.length && words.length > LONGEST_SEEN)
-      found.push(`No sentence in training had more than ${LONGEST_SEEN} words and marks, and this one has ${words.length}. Expect mistakes.`);
+      found.push(say("long", { most: LONGEST_SEEN, count: words.length }));
     if (typing.length) found.push(this.unknownWords([...new Set(typing)]));
     return { refused: false, notes: found };
   }
 
   unknownWords(unknown) {
-    const one = unknown.length === 1;
-    const { from } = this.languages;
-    const told = one ? ["The model does not know ", listed(unknown, from), "; it sees a gap and guesses. "] : ["Not known: ", listed(unknown, from), ". The model sees a gap for each and guesses. "];
-    return [...told, ...this.likeWords(unknown)];
+    const words = listed(unknown, this.languages.from);
+    return [...this.say.parts(unknown.length === 1 ? "unknown_one" : "unknown", { words }), " ", ...this.likeWords(unknown)];
   }
 
   // Whether a word is in a script of which the model has no letter.
@@ -665,15 +840,16 @@ class Chooser {
     const words = this.words.filter(isWord).slice(0, FREQUENT);
     if (!words.length) return [];
     const press = (word) => () => this.set({ de: `${this.field.value.trimEnd()} ${word}`.trim() });
-    return ["Words that it knows: ", ...words.flatMap((word) => [make("button", { type: "button", class: "live-small", "aria-label": `Add ${word}`, onclick: press(word) }, asRead(word, this.languages.from)), " "])];
+    const buttons = words.flatMap((word) => [make("button", { type: "button", class: "live-small", "aria-label": this.say("add", { word }), onclick: press(word) }, asRead(word, this.languages.from)), " "]);
+    return this.say.parts("offers", { words: buttons });
   }
 
   // "Did you mean ...?", for words that are nearly known.
   likeWords(unknown) {
     const like = [...new Set(unknown)].map((word) => [word, nearest(word, this.words)]).filter(([, near]) => near).slice(0, 3);
     if (!like.length) return [];
-    const button = ([word, near]) => make("button", { type: "button", class: "live-small", "aria-label": `Use ${near}`, onclick: () => this.replace(word, near) }, asRead(near, this.languages.from));
-    return ["Did you mean ", ...like.flatMap((pair, at) => [at ? " " : "", button(pair)]), "?"];
+    const button = ([word, near]) => make("button", { type: "button", class: "live-small", "aria-label": this.say("use", { word: near }), onclick: () => this.replace(word, near) }, asRead(near, this.languages.from));
+    return this.say.parts("like", { words: like.flatMap((pair, at) => [at ? " " : "", button(pair)]) });
   }
 
   replace(word, other) {
@@ -690,7 +866,7 @@ function listed(words, lang = null) {
 }
 
 // How many, in words where it is near a thousand.
-const roughly = (count) => (Math.abs(count - 1000) <= 50 ? "about a thousand" : count.toLocaleString("en"));
+const roughly = (count, say) => (Math.abs(count - 1000) <= 50 ? say("thousand") : count.toLocaleString("en"));
 
 // "A." and "B." as "A, und b."; with the translation if both are known.
 export function joined(one, other, known) {
@@ -707,11 +883,11 @@ export function joined(one, other, known) {
 
 // A model's card: what it wrote, what it read meanwhile, and what became of the reference.
 class Card {
-  constructor({ model, light, beside: other }) {
-    this.model = model;
-    this.about = describe(model);
+  constructor({ model, light, beside: other, say }) {
+    Object.assign(this, { model, say });
+    this.about = describe(model, say);
     this.title = this.about.title;
-    this.words = new Words({ label: `Translation by ${this.about.name}`, lang: model.target.language, light });
+    this.words = new Words({ label: say("translation_by", this.about), lang: model.target.language, light, say });
     this.verdict = make("p", { class: "live-verdict" });
     this.vector = make("div", { class: "live-vector" });
     this.element = make(
@@ -727,7 +903,7 @@ class Card {
   // Beside a model of the same kind, by what sets it apart.
   nameIt() {
     const { config } = this.model;
-    this.title = config.feeding ? "With input feeding" : "Without input feeding";
+    this.title = this.say(config.feeding ? "with_feeding" : "without_feeding");
     this.element.querySelector(".live-title").firstChild.data = this.title;
   }
 
@@ -765,10 +941,9 @@ class Card {
     const right = written.filter((word, at) => flags[at] && isWord(word)).length;
     const all = reference.filter(isWord).length;
     const extra = written.filter(isWord).length - right;
-    this.verdict.replaceChildren(
-      make("b", {}, `${right} of the ${all}`),
-      ` reference words found, in order${extra ? `; ${counted(extra, "word")} too many or wrong` : ""}`,
-    );
+    const found = make("b", {}, this.say("found_count", { right, all }));
+    const key = ["found", "found_extra_one"][extra] ?? "found_extra";
+    this.verdict.replaceChildren(...this.say.parts(key, { found, count: extra }));
     this.verdict.classList.toggle("whole", right === all && !extra);
     return right / all;
   }
@@ -779,9 +954,9 @@ class Card {
     if (!step?.context) return;
     const size = step.context.length;
     const what = this.model.attends
-      ? ["Read for ", quoted(step.word), `: ${size} numbers, blended anew`]
-      : [`Available at every step: the same ${size} numbers`];
-    const label = `The context: ${size} numbers`;
+      ? this.say.parts("read_for", { word: quoted(step.word), size })
+      : this.say("available", { size });
+    const label = this.say("context", { size });
     this.vector.replaceChildren(strip(step.context, { label }), make("p", {}, what));
   }
 }
@@ -789,32 +964,33 @@ class Card {
 // ------------------------------------------------------------------------------ pair and single
 
 class Translation {
-  constructor({ models, sentences, first, mode }) {
-    Object.assign(this, { sentences, mode, turn: 0, visited: new Map() });
+  constructor({ models, sentences, first, mode, say }) {
+    Object.assign(this, { sentences, mode, say, turn: 0, visited: new Map() });
     this.cards = models.map((model) => {
-      const card = new Card({ model, beside: mode === "pair", light: (at) => this.lightTarget(card, at) });
+      const card = new Card({ model, say, beside: mode === "pair", light: (at) => this.lightTarget(card, at) });
       return card;
     });
     if (new Set(this.cards.map((card) => card.about.title)).size < models.length)
       this.cards.forEach((card) => card.nameIt());
     this.looker = this.cards.find((card) => card.model.attends);
-    this.languages = languagesOf(models[0]);
+    this.languages = languagesOf(models[0], say);
     this.chooser = new Chooser({
-      model: models[0], sentences, first, most: 16, longer: true,
+      model: models[0], sentences, first, say, most: 16, longer: true,
       changed: (entry) => this.translate(entry),
     });
-    this.source = new Words({ label: `The ${this.languages.source} sentence, word by word`, lang: this.languages.from, light: (at) => this.lightSource(at) });
-    this.say = make("p", { class: "live-say" });
+    this.source = new Words({ label: say("by_word", { language: this.languages.source }), lang: this.languages.from, light: (at) => this.lightSource(at), say });
+    this.said = make("p", { class: "live-say" });
     this.spoken = make("p", { class: "live-hidden", "aria-live": "polite" });
     this.reference = make("p", { class: "live-reference" });
     this.lookers = this.cards.filter((card) => card.model.attends);
     for (const card of this.lookers)
-      card.grid = new Grid({ languages: this.languages, light: (row, column) => (row >= 0 ? this.lightTarget(card, row) : this.lightSource(column)) });
+      card.grid = new Grid({ languages: this.languages, say, light: (row, column) => (row >= 0 ? this.lightTarget(card, row) : this.lightSource(column)) });
     this.growth = make("div", { class: "live-growth" });
+    const looked = (card) => (this.lookers.length > 1 ? say("looked_each", { title: card.title.toLowerCase() }) : say(mode === "pair" ? "looked_pair" : "looked"));
     const alignment = this.lookers.map((card) =>
       make(
         "div", { class: "live-alignment" },
-        make("p", { class: "live-title" }, this.lookers.length > 1 ? `Where it looked, ${card.title.toLowerCase()} ` : `Where the network ${mode === "pair" ? "with attention " : ""}looked `, make("small", {}, `a row for each ${this.languages.target} word: the stronger the blue, the more weight`)),
+        make("p", { class: "live-title" }, looked(card), " ", make("small", {}, say("rows", { language: this.languages.target }))),
         card.grid.element,
       ),
     );
@@ -822,7 +998,7 @@ class Translation {
       "div",
       { class: `live-view ${mode}` },
       this.chooser.element,
-      make("div", { class: "live-watch" }, this.source.element, this.say),
+      make("div", { class: "live-watch" }, this.source.element, this.said),
       make("div", { class: "live-cards" }, this.cards.map((card) => card.element)),
       this.reference,
       mode === "pair" ? this.growth : null,
@@ -840,10 +1016,10 @@ class Translation {
     Object.assign(this, { entry, wordless: false });
     const read = readSentence(entry.de, this.cards[0].model, this.sentences);
     this.read = read;
-    const good = this.chooser.say(read);
+    const good = this.chooser.tell(read);
     this.element.classList.toggle("live-empty", !good);
     this.source.clear();
-    this.say.textContent = "";
+    this.said.textContent = "";
     this.reference.textContent = "";
     this.lookers.forEach((card) => card.grid.clear(read.words, card.about.name));
     if (!good) {
@@ -853,11 +1029,13 @@ class Translation {
       this.spoken.textContent = "";
       return;
     }
-    this.say.textContent = "Writing ...";
+    this.said.textContent = this.say("writing");
     read.words.forEach((word, at) => {
       const unknown = read.unknown.has(at);
-      const gloss = unknown ? "not known" : read.added && at === read.words.length - 1 ? "added" : isWord(word) ? (this.sentences.glosses?.[word] ?? "") : "";
-      this.source.add(word, { gloss, kind: unknown ? "unknown" : "" });
+      const added = read.added && at === read.words.length - 1;
+      const gloss = isWord(word) ? (this.sentences.glosses?.[word] ?? "") : "";
+      const note = unknown ? this.say("not_known") : added ? this.say("added") : undefined;
+      this.source.add(word, { gloss, note, kind: unknown ? "unknown" : "" });
     });
     performance.mark("live-asked");
     let first = true;
@@ -876,9 +1054,9 @@ class Translation {
 
   finish(entry) {
     const reference = entry.reference ?? null;
-    this.reference.replaceChildren(...(entry.en ? [make("b", {}, "Reference translation: "), entry.en] : []));
+    this.reference.replaceChildren(...(entry.en ? [make("b", {}, this.say("reference")), make("span", { lang: this.languages.to }, entry.en)] : []));
     if (this.cards.some((card) => card.steps.some((step) => step.word === "<unk>")))
-      this.reference.append(make("span", { class: "live-unk" }, "? = a word that the network does not know."));
+      this.reference.append(make("span", { class: "live-unk" }, this.say("unknown_mark")));
     const shares = this.cards.map((card) => card.judge(reference));
     this.wordless = this.cards.every((card) => !card.steps.length);
     this.rest = this.looker ? farthest(this.looker.steps) : 0;
@@ -895,12 +1073,12 @@ class Translation {
   label() {
     const { words } = this.read;
     for (const card of this.cards.filter((each) => each.model.attends))
-      card.steps.forEach((step, at) => card.words.tell(at, `looks at ${strongest(step.align, words)}`));
+      card.steps.forEach((step, at) => card.words.tell(at, this.say("looks_at", { words: strongest(step.align, words) })));
     if (!this.looker?.steps.length) return;
     const written = this.looker.steps.map((step) => step.word);
     words.forEach((word, s) => {
       const column = this.looker.steps.map((step) => step.align[s]);
-      this.source.tell(s, `looked at by ${strongest(column, written)}`);
+      this.source.tell(s, this.say("looked_at_by", { words: strongest(column, written) }));
     });
   }
 
@@ -908,7 +1086,7 @@ class Translation {
 
   // With nobody pointing: the word that reached farthest.
   settle() {
-    if (this.wordless) this.say.textContent = WORDLESS;
+    if (this.wordless) this.said.textContent = this.say("wordless");
     else if (this.looker?.steps?.length) this.lightTarget(this.looker, this.rest ?? 0);
     else this.lightTarget(this.cards[0], 0);
   }
@@ -925,15 +1103,15 @@ class Translation {
     this.lookers.forEach((other) => other.grid.mark(other === card ? at : -1, -1));
     const { words } = this.read;
     if (!step.align) {
-      const from = step.context ? "from the same vector as every other word" : "from its own state, which began with the whole sentence";
-      this.say.replaceChildren(`${card.about.name} wrote `, quoted(step.word), ` ${from}. It has nothing to look at.`);
+      const key = step.context ? "wrote_blind" : "wrote_state";
+      this.said.replaceChildren(...this.say.parts(key, { name: card.about.name, word: quoted(step.word) }));
       return;
     }
     const best = largest(step.align);
     const where = [asRead(words[best], this.languages.from)];
     const gloss = this.sentences.glosses?.[words[best]];
     if (gloss) where.push(` (${gloss})`);
-    this.say.replaceChildren("To write ", quoted(step.word), ", the model put ", make("b", {}, percent(step.align[best])), " of its attention on ", ...where, ".");
+    this.said.replaceChildren(...this.say.parts("attended", { word: quoted(step.word), share: make("b", {}, percent(step.align[best])), where }));
   }
 
   // On a phone the German row has its own scroll bar: the word that was looked at comes in sight.
@@ -953,7 +1131,8 @@ class Translation {
     this.lookers.forEach((card) => card.grid.mark(-1, s));
     const best = largest(column);
     if (!column.length) return;
-    this.say.replaceChildren(asRead(this.read.words[s], this.languages.from), " got its biggest share, ", make("b", {}, percent(column[best])), ", when the network wrote ", quoted(this.looker.steps[best].word), ".");
+    const told = { word: asRead(this.read.words[s], this.languages.from), share: make("b", {}, percent(column[best])), written: quoted(this.looker.steps[best].word) };
+    this.said.replaceChildren(...this.say.parts("attended_most", told));
   }
 
   // --- the sentence grows
@@ -975,13 +1154,13 @@ class Translation {
       return cell;
     };
     this.growth.replaceChildren(
-      make("p", { class: "live-title" }, "As the sentence grows", make("small", {}, " share of the reference's words that it found, in order")),
+      make("p", { class: "live-title" }, this.say("growth"), make("small", {}, " ", this.say("growth_share"))),
       make(
         "table", {},
-        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, `${this.languages.source} words`), this.cards.map((card) => make("th", { scope: "col" }, card.about.title)))),
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, this.say("growth_words", { language: this.languages.source })), this.cards.map((card) => make("th", { scope: "col" }, card.about.title)))),
         make("tbody", {}, rows.map((row) => make("tr", { class: row.entry.de === entry.de ? "lit" : "" }, make("th", { scope: "row" }, String(row.length)), row.shares.map(bar)))),
       ),
-      rows.length === 1 ? make("p", { class: "live-hint" }, "Press Longer, and again.") : "",
+      rows.length === 1 ? make("p", { class: "live-hint" }, this.say("press_longer")) : "",
     );
   }
 }
@@ -1015,16 +1194,16 @@ const mark = (text) => sub(text).replace(/\{([^}]*)\}/g, "<mark>$1</mark>").repl
 
 const FRAMES = {
   before: [
-    { key: "score", name: "Score", equation: "{e_(ij)} = v_(a)^T tanh(W_(a) s_(i\u22121) + U_(a) h_(j))" },
-    { key: "softmax", name: "Softmax", equation: "{\u03b1_(ij)} = exp(e_(ij)) / \u03a3_(k) exp(e_(ik))" },
-    { key: "blend", name: "Blend", equation: "{c_(i)} = \u03a3_(j) \u03b1_(ij) h_(j)" },
-    { key: "word", name: "Next word", equation: "{p(y_(i))} = softmax(W_(o) t_(i)),  t_(i) from s_(i\u22121), y_(i\u22121), c_(i)" },
+    { key: "score", name: "frame_score", equation: "{e_(ij)} = v_(a)^T tanh(W_(a) s_(i\u22121) + U_(a) h_(j))" },
+    { key: "softmax", name: "frame_softmax", equation: "{\u03b1_(ij)} = exp(e_(ij)) / \u03a3_(k) exp(e_(ik))" },
+    { key: "blend", name: "frame_blend", equation: "{c_(i)} = \u03a3_(j) \u03b1_(ij) h_(j)" },
+    { key: "word", name: "frame_word", equation: "{p(y_(i))} = softmax(W_(o) t_(i)),  t_(i) from s_(i\u22121), y_(i\u22121), c_(i)" },
   ],
   after: [
-    { key: "score", name: "Score", equation: "{score(h_(t), h\u0304_(s))} = h_(t)^T h\u0304_(s)" },
-    { key: "softmax", name: "Softmax", equation: "{a_(t)(s)} = exp(score(h_(t), h\u0304_(s))) / \u03a3_(s\u2032) exp(score(h_(t), h\u0304_(s\u2032)))" },
-    { key: "blend", name: "Blend", equation: "{c_(t)} = \u03a3_(s) a_(t)(s) h\u0304_(s)" },
-    { key: "word", name: "Next word", equation: "{p(y_(t))} = softmax(W_(s) h\u0303_(t)),  h\u0303_(t) = tanh(W_(c)[c_(t); h_(t)])" },
+    { key: "score", name: "frame_score", equation: "{score(h_(t), h\u0304_(s))} = h_(t)^T h\u0304_(s)" },
+    { key: "softmax", name: "frame_softmax", equation: "{a_(t)(s)} = exp(score(h_(t), h\u0304_(s))) / \u03a3_(s\u2032) exp(score(h_(t), h\u0304_(s\u2032)))" },
+    { key: "blend", name: "frame_blend", equation: "{c_(t)} = \u03a3_(s) a_(t)(s) h\u0304_(s)" },
+    { key: "word", name: "frame_word", equation: "{p(y_(t))} = softmax(W_(s) h\u0303_(t)),  h\u0303_(t) = tanh(W_(c)[c_(t); h_(t)])" },
   ],
 };
 // The right side of each score's equation, as attnmt.attention has them.
@@ -1038,24 +1217,14 @@ const SCORES = {
   "concat-fixed": "v_(a)^T tanh(W_(a) h_(t) + h\u0304_(s))",
 };
 const SYMBOLS = {
-  before: { vector: "annotation", query: "s_(i\u22121)", annotation: "h_(j)", score: "e_(ij)", softmax: "\u03b1_(ij)", blend: "c_(i)", word: "p(y_(i))", first: false, state: "s_(i) = f(s_(i\u22121), y_(i\u22121), c_(i))" },
-  after: { vector: "source state", query: "h_(t)", annotation: "h\u0304_(s)", score: "score(h_(t), h\u0304_(s))", softmax: "a_(t)(s)", blend: "c_(t)", word: "p(y_(t))", first: true, state: "h_(t) = LSTM(h_(t\u22121), y_(t\u22121))" },
+  before: { vector: "annotation", asks: "asks_before", query: "s_(i\u22121)", annotation: "h_(j)", score: "e_(ij)", softmax: "\u03b1_(ij)", blend: "c_(i)", word: "p(y_(i))", first: false, state: "s_(i) = f(s_(i\u22121), y_(i\u22121), c_(i))" },
+  after: { vector: "source_state", asks: "asks_after", query: "h_(t)", annotation: "h\u0304_(s)", score: "score(h_(t), h\u0304_(s))", softmax: "a_(t)(s)", blend: "c_(t)", word: "p(y_(t))", first: true, state: "h_(t) = LSTM(h_(t\u22121), y_(t\u22121))" },
 };
 
 // What the package's lines take for granted.
 const CODE_NOTES = {
-  before: {
-    score: "<code>query</code> is s_(i\u22121); <code>keys</code> are all U_(a) h_(j), computed once a sentence",
-    softmax: "padding is masked; <code>weight</code> is for local attention only",
-    blend: "<code>memory.annotations</code> are all h_(j); <code>weight</code> is for local attention only",
-    word: "<code>features</code> are s_(i\u22121), the embedding of y_(i\u22121), and c_(i), side by side; the softmax of what is returned is p(y_(i))",
-  },
-  after: {
-    score: "<code>query</code> is h_(t); <code>keys</code> are all h\u0304_(s)",
-    softmax: "padding is masked; <code>weight</code> is for local attention only",
-    blend: "<code>memory.annotations</code> are all h\u0304_(s); <code>weight</code> is for local attention only",
-    word: "h\u0303_(t), then W_(s) h\u0303_(t), where the code calls W_(s) <code>W_out</code>; the softmax of that is p(y_(t))",
-  },
+  before: { score: "note_score_before", softmax: "note_softmax", blend: "note_blend_before", word: "note_word_before" },
+  after: { score: "note_score_after", softmax: "note_softmax", blend: "note_blend_after", word: "note_word_after" },
 };
 
 function html(tag, attributes, inner) {
@@ -1072,25 +1241,25 @@ function meter(text, length, under = false) {
 }
 
 class Stepper {
-  constructor({ library, models, names, sentences, first, frame, code }) {
-    Object.assign(this, { library, names, sentences, code, begin: frame, turn: 0, at: 0, loaded: new Map() });
+  constructor({ library, models, names, sentences, first, frame, code, say }) {
+    Object.assign(this, { library, names, sentences, code, say, begin: frame, turn: 0, at: 0, loaded: new Map() });
     models.forEach((model, number) => this.loaded.set(names[number], model));
     this.name = names[0];
-    this.languages = languagesOf(models[0]);
-    this.unit = models[0].source.subwords ? "piece" : "word";
-    this.chooser = new Chooser({ model: models[0], sentences, first, most: 9, longer: false, changed: (entry) => this.translate(entry) });
-    this.target = new Words({ label: "The translation: choose the word to look at", lang: this.languages.to, light: () => {} });
+    this.languages = languagesOf(models[0], say);
+    this.unit = say(models[0].source.subwords ? "unit_piece" : "unit_word");
+    this.chooser = new Chooser({ model: models[0], sentences, first, say, most: 9, longer: false, changed: (entry) => this.translate(entry) });
+    this.target = new Words({ label: say("choose"), lang: this.languages.to, light: () => {}, say });
     this.target.element.addEventListener("click", (event) => this.choose(event));
     this.equations = make("ol", { class: "live-frames" });
     this.table = make("div", { class: "live-scroll" });
-    this.say = make("p", { class: "live-say", "aria-live": "polite" });
+    this.said = make("p", { class: "live-say", "aria-live": "polite" });
     this.best = make("div", { class: "live-best" });
     this.source = make("div", { class: "live-code" });
     const button = (text, label, press) => make("button", { type: "button", class: "live-button", "aria-label": label, onclick: press }, text);
-    this.back = button("\u2190 Back", "Back one frame", () => this.go(-1));
-    this.play = button("Play", "Play", () => this.toggle());
-    this.on = button("Forward \u2192", "Forward one frame", () => this.go(1));
-    this.which = make("div", { class: "live-which", role: "group", "aria-label": "Which model" });
+    this.back = button(say("back"), say("back_title"), () => this.go(-1));
+    this.play = button(say("play"), say("play"), () => this.toggle());
+    this.on = button(say("forward"), say("forward_title"), () => this.go(1));
+    this.which = make("div", { class: "live-which", role: "group", "aria-label": say("which") });
     this.element = make(
       "div",
       { class: "live-view step" },
@@ -1098,11 +1267,11 @@ class Stepper {
       this.chooser.element,
       this.target.element,
       make("div", { class: "live-controls" }, this.back, this.play, this.on),
-      models[0].source.subwords ? make("p", { class: "live-hint" }, "This model reads and writes pieces of words, one a step. \u2581 marks a piece that begins a word.") : null,
+      models[0].source.subwords ? make("p", { class: "live-hint" }, say("pieces")) : null,
       this.equations,
-      this.say,
+      this.said,
       make("div", { class: "live-bench" }, this.table, this.best),
-      make("details", { class: "live-lines" }, make("summary", {}, "Show the code: the package\u2019s own lines"), this.source),
+      make("details", { class: "live-lines" }, make("summary", {}, say("code_shown")), this.source),
     );
     this.element.addEventListener("keydown", (event) => {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -1122,7 +1291,7 @@ class Stepper {
     const { asks, config } = this.model;
     const equations = asks === "after" ? { score: `{score(h_(t), h\u0304_(s))} = ${SCORES[config.score ?? "concat-fixed"]}` } : {};
     if (config.output_state === "current") equations.word = FRAMES.before[3].equation.replace("s_(i\u22121)", "s_(i)");
-    return FRAMES[asks].map((frame) => ({ ...frame, equation: equations[frame.key] ?? frame.equation }));
+    return FRAMES[asks].map((frame) => ({ ...frame, name: this.say(frame.name), equation: equations[frame.key] ?? frame.equation }));
   }
 
   get symbols() {
@@ -1134,11 +1303,11 @@ class Stepper {
   async pick(name) {
     this.stop();
     if (!this.loaded.has(name)) {
-      this.say.textContent = "Fetching the other model ...";
+      this.said.textContent = this.say("fetching_other");
       try {
         this.loaded.set(name, await this.library.model(name));
       } catch {
-        this.say.textContent = "The other model could not be fetched. Is there a connection? Press its button to try again.";
+        this.said.textContent = this.say("failed_other");
         return;
       }
     }
@@ -1150,8 +1319,8 @@ class Stepper {
     this.which.replaceChildren(
       ...this.names.map((name) => {
         const model = this.loaded.get(name);
-        const title = model ? describe(model).name : name.replace(/^luong-/, "Luong: ");
-        const when = name === "rnnsearch" ? "Bahdanau: asks with the old state" : "Luong: asks with the new state";
+        const title = model ? describe(model, this.say).name : name.replace(/^luong-/, "Luong: ");
+        const when = this.say(SYMBOLS[name === "rnnsearch" ? "before" : "after"].asks);
         return make("button", { type: "button", class: "live-button", "aria-pressed": String(name === this.name), onclick: () => this.pick(name) }, title, make("small", {}, ` ${when}`));
       }),
     );
@@ -1162,22 +1331,22 @@ class Stepper {
     const turn = ++this.turn;
     this.entry = entry;
     const read = readSentence(entry.de, this.model, this.sentences);
-    const good = this.chooser.say(read);
+    const good = this.chooser.tell(read);
     read.words = this.model.units(read.words); // a step is one piece, where the model has pieces
     this.element.classList.toggle("live-empty", !good);
     this.target.clear();
     this.drawWhich();
     if (!good) {
       [this.table, this.best, this.equations, this.source].forEach((part) => part.replaceChildren());
-      this.say.textContent = "";
+      this.said.textContent = "";
       this.steps = [];
       return;
     }
-    const steps = await write(this.model.begin(read.words), (step) => this.target.add(step.word, { gloss: "" }), () => turn !== this.turn);
+    const steps = await write(this.model.begin(read.words), (step) => this.target.add(step.word, { note: "" }), () => turn !== this.turn);
     if (!steps) return;
     if (!steps.length) {
       this.steps = [];
-      this.say.textContent = WORDLESS;
+      this.said.textContent = this.say("wordless");
       return;
     }
     Object.assign(this, { read, steps, at: farthest(steps), frame: this.begin });
@@ -1207,16 +1376,19 @@ class Stepper {
 
   toggle() {
     if (this.timer) return this.stop();
-    this.play.textContent = "Pause";
-    this.play.setAttribute("aria-label", "Pause");
+    this.callPlay("pause");
     this.timer = setInterval(() => this.go(1), 1400);
   }
 
   stop() {
     clearInterval(this.timer);
     this.timer = null;
-    this.play.textContent = "Play";
-    this.play.setAttribute("aria-label", "Play");
+    this.callPlay("play");
+  }
+
+  callPlay(key) {
+    this.play.textContent = this.say(key);
+    this.play.setAttribute("aria-label", this.say(key));
   }
 
   // --- drawing
@@ -1228,9 +1400,10 @@ class Stepper {
     this.target.bars(null, this.at);
     this.target.stop(this.at);
     const open = key !== "word";
+    const notYet = this.say("not_yet");
     this.target.buttons.forEach((button, at) => {
       button.classList.toggle("later", at > this.at || (at === this.at && open));
-      button.querySelector(".live-gloss").textContent = at === this.at && open ? "not written yet" : "\u00a0";
+      button.querySelector(".live-gloss").textContent = at === this.at && open ? notYet : "\u00a0";
     });
     allow(this.back, this.at + this.frame > 0);
     allow(this.on, this.at < this.steps.length - 1 || this.frame < this.frames.length - 1);
@@ -1238,12 +1411,12 @@ class Stepper {
     this.drawTable(step);
     this.drawBest(step);
     this.drawCode(key);
-    this.say.replaceChildren(...this.words(step, key));
+    this.said.replaceChildren(...this.words(step, key));
   }
 
   drawEquations() {
     const { state, first } = this.symbols;
-    const moved = html("li", { class: "live-state" }, `<b>New state</b> <span class="live-equation">${sub(state)}</span>`);
+    const moved = html("li", { class: "live-state" }, `<b>${this.say("new_state")}</b> <span class="live-equation">${sub(state)}</span>`);
     const frames = this.frames.map((frame, number) => {
       const lit = number === this.frame;
       const press = () => ((this.frame = number), this.stop(), this.draw());
@@ -1258,7 +1431,7 @@ class Stepper {
   }
 
   drawTable(step) {
-    const { symbols } = this;
+    const { say, symbols } = this;
     const past = (key) => this.frames.findIndex((frame) => frame.key === key) <= this.frame;
     const column = (key, name) => html("th", { scope: "col", class: this.frames[this.frame].key === key ? "lit" : "" }, `${name} <mark>${sub(symbols[key])}</mark>`);
     const most = Math.max(...Array.from(step.scores).filter(Number.isFinite).map(Math.abs), 1e-6);
@@ -1268,27 +1441,27 @@ class Stepper {
       const score = step.scores[s];
       const outside = step.window && (s < step.window.first || s > step.window.last);
       const finite = Number.isFinite(score);
-      const scored = meter(finite ? number(score) : "none", finite ? Math.abs(score / most) : 0, score < 0);
+      const scored = meter(finite ? number(score) : say("none"), finite ? Math.abs(score / most) : 0, score < 0);
       const weight = past("softmax") ? meter(percent(step.align[s]), step.align[s]) : "";
       const annotation = this.steps.annotations?.[s];
       const share = past("blend") ? step.align[s] : 1;
-      const drawn = annotation ? strip(annotation, { label: `vector of ${word}`, strength: share }) : "";
+      const drawn = annotation ? strip(annotation, { label: say("vector_of", { word }), strength: share }) : "";
       const gloss = this.sentences.glosses?.[word];
       return make("tr", { class: `${outside ? "outside" : ""} ${s === best && past("softmax") ? "best" : ""}` },
         make("th", { scope: "row" }, make("span", { lang: this.languages.from }, word), gloss && isWord(word) ? make("small", {}, ` ${gloss}`) : null),
         make("td", { class: "live-strips" }, drawn), make("td", { class: "live-number" }, scored), make("td", { class: "live-number weight" }, weight));
     });
     const total = make("tr", { class: `live-total ${past("blend") ? "" : "later"}` },
-      html("th", { scope: "row" }, `<mark>${sub(symbols.blend)}</mark> <small>blend</small>`),
-      make("td", { class: "live-strips" }, past("blend") ? strip(step.context, { label: `the context, ${step.context.length} numbers` }) : ""),
+      html("th", { scope: "row" }, `<mark>${sub(symbols.blend)}</mark> <small>${say("blend")}</small>`),
+      make("td", { class: "live-strips" }, past("blend") ? strip(step.context, { label: say("context_strip", { size: step.context.length }) }) : ""),
       make("td"), make("td", { class: "live-number" }, past("softmax") ? meter(percent(whole(sum(step.align))), 0) : ""));
     const query = make("tr", { class: "live-query" },
-      html("th", { scope: "row" }, `<mark>${sub(symbols.query)}</mark> <small>asks</small>`),
-      make("td", { class: "live-strips" }, strip(step.query, { label: `the query, ${step.query.length} numbers` })), make("td"), make("td"));
+      html("th", { scope: "row" }, `<mark>${sub(symbols.query)}</mark> <small>${say("asks")}</small>`),
+      make("td", { class: "live-strips" }, strip(step.query, { label: say("query_strip", { size: step.query.length }) })), make("td"), make("td"));
     this.table.replaceChildren(
       make("table", { class: "live-step" },
-        make("caption", { class: "live-hidden" }, `One step: scores and weights of each ${this.languages.source} ${this.unit}, while ${step.word} is written`),
-        make("thead", {}, query, make("tr", {}, make("td"), html("th", { scope: "col" }, `${symbols.vector} ${sub(symbols.annotation)}`), column("score", ""), column("softmax", "weight"))),
+        make("caption", { class: "live-hidden" }, say("step_caption", { language: this.languages.source, unit: this.unit, word: step.word })),
+        make("thead", {}, query, make("tr", {}, make("td"), html("th", { scope: "col" }, `${say(symbols.vector)} ${sub(symbols.annotation)}`), column("score", ""), column("softmax", say("weight")))),
         make("tbody", {}, rows, total)),
     );
   }
@@ -1297,7 +1470,7 @@ class Stepper {
     const told = this.frames[this.frame].key === "word";
     this.best.classList.toggle("later", !told);
     this.best.replaceChildren(
-      html("p", { class: "live-hint" }, `Next word: five best of ${this.model.targetWords.length}, <mark>${sub(this.symbols.word)}</mark>`),
+      html("p", { class: "live-hint" }, this.say("five_best", { all: this.model.targetWords.length, symbol: `<mark>${sub(this.symbols.word)}</mark>` })),
       make("ol", {}, step.best.map(({ word, p }) => {
         const line = make("li", { class: word === step.word && told ? "lit" : "" }, make("span", {}, told ? shown(word) : "\u2007"), make("i"), make("b", {}, told ? percent(p) : ""));
         line.style.setProperty("--w", told ? p.toFixed(4) : 0);
@@ -1315,7 +1488,7 @@ class Stepper {
       ...this.frames.flatMap((frame, number) => {
         const lit = frame.key === key;
         return [
-          make("p", { class: `live-hint ${lit ? "lit" : ""}` }, make("b", {}, `${number + 1} ${frame.name}`), html("span", {}, `: ${sub(notes[frame.key])}`)),
+          make("p", { class: `live-hint ${lit ? "lit" : ""}` }, make("b", {}, `${number + 1} ${frame.name}`), html("span", {}, `: ${sub(this.say(notes[frame.key]))}`)),
           html("pre", { class: `highlight ${lit ? "lit" : ""}`, tabindex: lit ? 0 : null }, code[frame.key]),
         ];
       }),
@@ -1324,27 +1497,29 @@ class Stepper {
 
   // What happens in this frame, in words.
   words(step, key) {
+    const { say, unit } = this;
     const { words } = this.read;
+    const { source, target } = this.languages;
+    if (key === "softmax") return this.softmaxWords(step, largest(step.align));
+    if (key === "blend") return say.parts("blended", { language: source, unit, words: strongest(step.align, words) });
+    if (key === "word") {
+      const from = this.model.asks === "after" ? "next_after" : "next_before";
+      return say.parts(from, { language: target, word: quoted(step.word), share: percent(step.best[0].p) });
+    }
     const before = this.steps.slice(0, this.at).map((each) => each.word);
+    const sofar = `${before.length > 3 ? "... " : ""}${before.slice(-3).join(" ")}`;
+    const ask = before.length ? say.parts("comes_after", { words: quoted(sofar) }) : [say("comes_first")];
     const best = largest(step.align);
-    const score = (s) => number(step.scores[s]);
-    if (key === "score") {
-      const sofar = `${before.length > 3 ? "... " : ""}${before.slice(-3).join(" ")}`;
-      const ask = before.length ? ["What comes after ", quoted(sofar), "? "] : ["What comes first? "];
-      const last = before.length ? ["The decoder has already read ", quoted(before.at(-1)), "; its"] : ["Its"];
-      const state = html("span", {}, sub(this.symbols.query));
-      const compared = this.model.asks === "after" ? [...last, " new state ", state] : ["The state ", state];
-      if (this.model.config.score === "location")
-        return [...ask, ...compared, " gives each place a score, whatever word is there. ", asRead(words[best], this.languages.from), ` scores ${score(best)}.`];
-      return [...ask, ...compared, ` is compared with every ${this.languages.source} ${this.unit}. `, asRead(words[best], this.languages.from), ` scores ${score(best)}.`];
-    }
-    if (key === "softmax") return this.softmaxWords(step, best);
-    if (key === "blend") {
-      const parts = strongest(step.align, words).split(", ");
-      return [`Each ${this.languages.source} ${this.unit}\u2019s vector counts by its weight: mostly ${parts.join(", ")}. The sum is one vector, made for this ${this.unit} alone.`];
-    }
-    const from = this.model.asks === "after" ? "the context and the new state" : "the context, the old state and the last word";
-    return [`From ${from}, the model gives each ${this.languages.target} word a probability. It writes `, quoted(step.word), ` (${percent(step.best[0].p)}).`];
+    const told = { language: source, unit, ask, state: this.stateWords(before), best: asRead(words[best], this.languages.from), score: number(step.scores[best]) };
+    return say.parts(this.model.config.score === "location" ? "location_score" : "compared_score", told);
+  }
+
+  // The state that asks, after these words.
+  stateWords(before) {
+    const state = html("span", {}, sub(this.symbols.query));
+    if (this.model.asks !== "after") return this.say.parts("state", { state });
+    if (!before.length) return this.say.parts("state_first", { state });
+    return this.say.parts("state_read", { word: quoted(before.at(-1)), state });
   }
 
   softmaxWords(step, best) {
@@ -1352,11 +1527,12 @@ class Stepper {
     const top = Math.max(...taking);
     const total = sum(taking.map((score) => Math.exp(score - top)));
     const share = Math.exp(step.scores[best] - top) / total;
-    const text = ["Softmax turns the scores into shares: for ", asRead(this.read.words[best], this.languages.from), ", ", html("span", {}, `e<sup>${number(step.scores[best])}</sup>`), ` divided by the sum of all is ${percent(share)}.`];
+    const power = html("span", {}, `e<sup>${number(step.scores[best])}</sup>`);
+    const told = this.say.parts("softmax_share", { word: asRead(this.read.words[best], this.languages.from), power, share: percent(share) });
     const local = step.window;
-    if (local) text.push(` Only words ${local.first + 1} to ${local.last + 1} take part${step.gain ? `, and a Gaussian round p = ${local.p.toFixed(1)} multiplies them` : ""}.`);
-    else text.push(" Together they are 100%.");
-    return text;
+    if (!local) return [...told, " ", this.say("softmax_all")];
+    const among = { first: local.first + 1, last: local.last + 1, place: local.p.toFixed(1) };
+    return [...told, " ", this.say(step.gain ? "softmax_gauss" : "softmax_window", among)];
   }
 }
 
@@ -1365,11 +1541,12 @@ class Stepper {
 // One model, as a whole sentence or step by step: the reader chooses, and the sentence stays.
 class Both {
   constructor(given) {
-    this.views = { "Whole sentence": new Translation({ ...given, mode: "single" }), "Step by step": new Stepper(given) };
+    const { say } = given;
+    this.views = { [say("whole")]: new Translation({ ...given, mode: "single" }), [say("steps")]: new Stepper(given) };
     this.buttons = Object.keys(this.views).map((name) =>
       make("button", { type: "button", class: "live-button", onclick: () => this.show(name) }, name),
     );
-    this.choice = make("div", { class: "live-which live-views", role: "group", "aria-label": "How to look at it" }, this.buttons);
+    this.choice = make("div", { class: "live-which live-views", role: "group", "aria-label": say("views") }, this.buttons);
     this.place = make("div");
     this.element = make("div", {}, this.choice, this.place);
     this.open(this.buttons[0].textContent);
@@ -1413,6 +1590,7 @@ const VIEWS = {
 
 // The view, once all is there. Until then what stands in `el` stays, with a word on the progress.
 export async function render({ model: given, el }) {
+  const say = await wordsOf(el);
   const option = (name) => given.get(name);
   const options = Object.fromEntries(
     ["mode", "models", "weights", "sentence", "english", "sentences", "prefixes", "frame", "code", "translator"].map((name) => [name, option(name) ?? undefined]),
@@ -1426,20 +1604,20 @@ export async function render({ model: given, el }) {
   let bytes = 0;
   const progress = (more) => {
     bytes += more;
-    status.textContent = `Fetching the model: ${(bytes / 1e6).toFixed(1)} MB`;
+    status.textContent = say("fetching_bytes", { size: (bytes / 1e6).toFixed(1) });
   };
-  status.textContent = "Fetching the model ...";
+  status.textContent = say("fetching");
   let view;
   try {
     const first = mode === "step" ? names.slice(0, 1) : names;
     const [sentences, ...models] = await Promise.all([library.sentences(), ...first.map((name) => library.model(name, progress))]);
     performance.mark("live-loaded");
     const sentence = options.sentence ? { de: options.sentence, en: options.english } : (sentences.chains[0]?.[0] ?? { de: "" });
-    view = VIEWS[mode]({ library, models, names, sentences, first: sentence, frame: options.frame ?? 0, code: options.code });
+    view = VIEWS[mode]({ say, library, models, names, sentences, first: sentence, frame: options.frame ?? 0, code: options.code });
   } catch (error) {
     console.warn(error);
-    const again = make("button", { type: "button", class: "live-button", onclick: () => render({ model: given, el }) }, "Try again");
-    status.replaceChildren("The model could not be fetched. Is there a connection? ", again);
+    const again = make("button", { type: "button", class: "live-button", onclick: () => render({ model: given, el }) }, say("try_again"));
+    status.replaceChildren(say("failed"), " ", again);
     return () => {};
   }
   const byKeyboard = el.querySelector(":focus-visible");

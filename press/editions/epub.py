@@ -28,19 +28,11 @@ from press.editions.one_page import Entry, Links, edition, headings, read
 BESIDES = ("index", "notation", "glossary", "references")  # pages of the core without slides
 NAMES = {"svg": "http://www.w3.org/2000/svg", "math": "http://www.w3.org/1998/Math/MathML"}
 # HTML does not tell small letters from capitals in a name, XML does
-CAPITALS = re.compile(r"(?<=[ </])(viewbox|clippath|preserveaspectratio|clippathunits)(?=[ =>])")
-RIGHT = {
-    "viewbox": "viewBox",
-    "clippath": "clipPath",
-    "preserveaspectratio": "preserveAspectRatio",
-    "clippathunits": "clipPathUnits",
+CAPITALS = {
+    name.lower(): name for name in ("viewBox", "clipPath", "preserveAspectRatio", "clipPathUnits")
 }
-STYLES = (
-    "pygments.css",
-    "live/see.css",
-    "math/math.css",
-    "math/math.woff",
-)  # of the site's _static
+SMALL = re.compile(rf"(?<=[ </])({'|'.join(CAPITALS)})(?=[ =>])")
+STYLES = ("pygments.css", "live/see.css", "math/math.css", "math/math.woff")  # of _static
 SPARE = (
     "script, button, source, .headerlink, .toctree-wrapper, .live-file, .live-options,"
     " summary > .expanded"
@@ -153,7 +145,7 @@ class Writer:
         text = self.article(page)
         lines = headings(text)
         body = text.decode_contents(formatter="minimal")
-        body = CAPITALS.sub(lambda name: RIGHT[name[0]], body)
+        body = SMALL.sub(lambda name: CAPITALS[name[0]], body)
         self.files[name_of(page)] = self.page(lines[0].plain, body).encode()
         return lines
 

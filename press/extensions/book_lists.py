@@ -284,6 +284,8 @@ TRAINED = TITLES | {
     "ladder-feeding": "ladder: feeding",
     "ladder-local-p": "ladder: local-p",
     "attention-only": "attention only",
+    "luong-general-tuned": "general, a recipe of its own",
+    "luong-dot-tuned": "dot, a recipe of its own",
 }
 TRAINED |= {f"{system}-doubled": f"{title}, twice the updates" for system, title in TRAINED.items()}
 SHORT = 6  # the first length of a bucket

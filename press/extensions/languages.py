@@ -3,6 +3,9 @@
 - A button on each page that leads to the same place of the same page in the language beside it,
   and `hreflang` in the page's head. `language_beside` in `_config.yml` says which language that
   is and where its pages lie, from this site's root: `{code: en, name: English, path: ../}`.
+  With a folder of `texts`, as the book itself has, that edition is made from them: a page without a
+  catalogue there has no twin, and its button leads to the edition's first page. Until the edition
+  is built, no page has a button.
 - Headings of translated pages answer to their English addresses, as `_edition.json` lists them, so
   that a link to a section holds in every language.
 - `theme_words` in `_config.yml` has better words for some of the theme's: `{By: 지은이:}`.
@@ -17,6 +20,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import locale
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
@@ -75,6 +79,19 @@ class EnglishAddresses(SphinxTransform):
         self.env.metadata[self.env.docname]["myst_slugs"] = slugs
 
 
+def drop_unbuilt(app: Sphinx, config: Config) -> None:
+    """No language beside, where its pages are not in the site."""
+    beside = config.language_beside
+    if "texts" in beside and not Path(app.outdir, beside["path"], "index.html").is_file():
+        config.language_beside = {}
+
+
+def has_twin(app: Sphinx, pagename: str) -> bool:
+    """Whether a page is there in the language beside it."""
+    texts = app.config.language_beside.get("texts")
+    return texts is None or Path(app.srcdir, texts, f"{Path(pagename).name}.po").is_file()
+
+
 def add_switch(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
@@ -83,15 +100,18 @@ def add_switch(
     if not beside or doctree is None:
         return
     up = "../" * pagename.count("/")
-    address = f"{up}{beside['path']}{pagename}.html"
+    twin = has_twin(app, pagename)
+    address = f"{up}{beside['path']}{pagename if twin else app.config.root_doc}.html"
     add_button(context, "language", "fas fa-language", address, beside["name"])
+    context["body"] += SAME_PLACE.replace("CODE", json.dumps(beside["code"]))
+    if not twin:
+        return
     own = app.config.language
     tags = [
         f'<link rel="alternate" hreflang="{code}" href="{escape(where)}">'
         for code, where in ((own, f"{up}{pagename}.html"), (beside["code"], address))
     ]
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
-    context["body"] += SAME_PLACE.replace("CODE", json.dumps(beside["code"]))
 
 
 class Words(NullTranslations):
@@ -124,6 +144,7 @@ def setup(app: Sphinx) -> dict:
     app.add_config_value("language_beside", {}, "html", [dict])
     app.add_config_value("theme_words", {}, "html", [dict])
     app.add_transform(EnglishAddresses)
+    app.connect("config-inited", drop_unbuilt)
     app.connect("builder-inited", replace_words)
     app.connect("html-page-context", add_switch, priority=900)
     app.connect("html-page-context", mark_english)

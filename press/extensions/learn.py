@@ -1,6 +1,6 @@
 """Sphinx extension: `{learn}` puts a small network on the page that the reader trains.
 
-The argument is a task, and each option one of the choices of `book/_live/learn.mjs`::
+The argument is a task, and each option one of the choices of `book/_live/learn_spec.mjs`::
 
     :::{learn} reverse
     :score: dot(q, W(k))
@@ -20,7 +20,7 @@ from pathlib import Path
 from docutils import nodes
 from docutils.parsers.rst import directives
 
-from press.extensions.live import BOX, SOURCE, Figure, told
+from press.extensions.live import ADDRESS, BOX, SERVE, SOURCE, Figure, language_of, told
 
 TASKS = ("german", "copy", "reverse", "own")
 CHOICES = {  # option -> what it may be; None: a line of its own
@@ -33,7 +33,16 @@ CHOICES = {  # option -> what it may be; None: a line of its own
     "seed": tuple(str(seed) for seed in range(100)),
 }
 HEIGHT = 720
-LANGUAGES = ("en", "ko")  # of the stills
+SCRIPTLESS = {
+    "en": "Here a network learns to look at the right word, where scripts are allowed.",
+    "ko": "스크립트를 켜면 신경망이 맞는 단어를 보는 법을 여기에서 배웁니다.",
+}
+FROM_FILE = {
+    "en": "Browsers train nothing on a page that was opened as a file. "
+    f"Type {SERVE} and open {ADDRESS}.",
+    "ko": "파일로 연 페이지에서는 브라우저가 학습을 실행하지 않습니다. "
+    f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
+}
 
 
 def chosen(task: str, options: dict[str, str]) -> dict[str, object]:
@@ -75,8 +84,8 @@ def box(task: str, options: dict[str, str], height: int = HEIGHT, language: str 
         what=f'style="min-height: {height}px"',
         told=told(spec),
         still=still(spec, language),
-        hint="Here a network learns to look at the right word, where scripts are allowed.",
-        from_file="Browsers train nothing on a page that was opened as a file. Type",
+        hint=SCRIPTLESS[language],
+        from_file=FROM_FILE[language],
     )
 
 
@@ -91,7 +100,7 @@ class Learn(Figure):
     def run(self) -> list[nodes.Node]:
         task, options = self.arguments[0], dict(self.options)
         height = options.pop("height", HEIGHT)
-        language = self.config.language if self.config.language in LANGUAGES else "en"
+        language = language_of(self.config)
         try:
             drawn = still_path(chosen(task, options), language)
         except ValueError as problem:

@@ -1,7 +1,8 @@
 /** Reads what `{learn}` blocks are told from standard input, and answers with their stills: for each,
  * { language: HTML }, the weights of one sentence before training and where attention has locked on. */
 import { readFileSync } from "node:fs";
-import { LOCKED, Training } from "../../book/_live/learn.mjs";
+import { Training } from "../../book/_live/learn.mjs";
+import { LOCKED } from "../../book/_live/learn_spec.mjs";
 import { LEARN as en, speaker } from "../../book/_live/learn_words.mjs";
 import { LEARN as ko } from "../../book/_live/words_ko.mjs";
 

@@ -12,7 +12,7 @@ in print or in Colab::
 Two models stand side by side. With `:frames:` one step is shown frame by frame, and with two models
 the reader chooses. Every block has a still: the component itself as it stands before anyone touches
 it, drawn from the built pages by `python -m press.extensions.stills`, and stored in
-`book/_live/stills`.
+`book/_live/stills`, one for each language.
 """
 
 from __future__ import annotations
@@ -48,6 +48,20 @@ MODULES = tuple(sorted(path.name for path in SOURCE.iterdir() if path.is_file())
 FOLDER = "live"  # of the site's _static
 SHOWN = "live_models"  # in a page's metadata, if it has a component: the models that it may fetch
 LIMIT = 5_000_000  # bytes that one page may fetch
+SERVE = "<code>python3 -m http.server --directory _build/html</code>"
+ADDRESS = "<code>http://localhost:8000</code>"
+START = {"en": "Try it", "ko": "해 보기"}  # the button
+SCRIPTLESS = {
+    "en": "Here a model translates as you type, where scripts are allowed. This is how it begins.",
+    "ko": "스크립트를 켜면 입력하는 대로 모델이 번역합니다. 처음 모습은 이렇습니다.",
+}
+FROM_FILE = {
+    "en": "Browsers run no model from a page that was opened as a file. "
+    f"Type {SERVE} and open {ADDRESS}.",
+    "ko": "파일로 연 페이지에서는 브라우저가 모델을 실행하지 않습니다. "
+    f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
+}
+LANGUAGES = tuple(START)
 
 
 @dataclass(frozen=True)
@@ -122,9 +136,7 @@ BOX = """<div class="live{more}" {what}>\
 <script type="application/json" class="{name}-options">{told}</script>\
 <div class="{name}-still">{still}</div>\
 <noscript><p class="live-hint">{hint}</p></noscript>\
-<p class="live-hint live-file" hidden>{from_file} \
-<code>python3 -m http.server --directory _build/html</code> and open \
-<code>http://localhost:8000</code>.</p>\
+<p class="live-hint live-file" hidden>{from_file}</p>\
 <script>if (location.protocol === "file:") document.currentScript.previousElementSibling.hidden = \
 false;</script></div>"""
 
@@ -134,27 +146,31 @@ def told(options: dict[str, object]) -> str:
     return json.dumps(options, ensure_ascii=False).replace("</", "<\\/")
 
 
-def box(shown: Block) -> str:
+def language_of(config) -> str:
+    """Of the site that Sphinx builds, where a block speaks it; else English."""
+    return config.language if config.language in LANGUAGES else "en"
+
+
+def box(shown: Block, language: str = "en") -> str:
     """The block as HTML: its still, and what the component is told at the first touch."""
     return BOX.format(
         name="live",
         more="",
-        what=f'data-mode="{shown.mode}"',
+        what=f'data-mode="{shown.mode}" data-start="{START[language]}"',
         told=told(shown.options),
-        still=still(shown),
-        hint="Here a model translates as you type, where scripts are allowed."
-        " This is how it begins.",
-        from_file="Browsers run no model from a page that was opened as a file. Type",
+        still=still(shown, language),
+        hint=SCRIPTLESS[language],
+        from_file=FROM_FILE[language],
     )
 
 
-def still_path(shown: Block) -> Path:
-    return SOURCE / "stills" / f"{shown.name}.html"
+def still_path(shown: Block, language: str) -> Path:
+    return SOURCE / "stills" / f"{shown.name}.{language}.html"
 
 
-def still(shown: Block) -> str:
+def still(shown: Block, language: str) -> str:
     """The stored picture of a block; a sentence where it was not drawn yet."""
-    path = still_path(shown)
+    path = still_path(shown, language)
     if path.is_file():
         return path.read_text(encoding="utf8")
     return f'<p lang="de">{escape(shown.sentence)}</p><p>{escape(shown.english)}</p>'
@@ -254,7 +270,8 @@ class Live(Figure):
             shown = block(self.arguments[0], self.options)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
-        return self.figure(box(shown), still_path(shown), shown.models)
+        language = language_of(self.config)
+        return self.figure(box(shown, language), still_path(shown, language), shown.models)
 
 
 def add_files(app, pagename, templatename, context, doctree) -> None:

@@ -1,5 +1,6 @@
 // What the reader can do nothing with before the component is there goes; pixels become pictures.
-async ({ options, unused }) => {
+async ({ options, unused, language }) => {
+  document.documentElement.lang = language;
   const { render } = await import("./see.mjs");
   const el = document.createElement("div");
   document.body.replaceChildren(el);

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
@@ -24,7 +25,7 @@ from press.browser import chromium, served
 from press.contents import ROOT
 from press.extensions import learn, live
 
-PAGE = '<!doctype html><html lang="en"><link rel="stylesheet" href="see.css"><body></body></html>'
+PAGE = '<!doctype html><html><link rel="stylesheet" href="see.css"><body></body></html>'
 DRAW = Path(__file__).with_name("still.js").read_text(encoding="utf8")
 
 UNUSED = (
@@ -50,9 +51,10 @@ def blocks(site: Path) -> list[live.Block]:
     ]
 
 
-def draw(page: Page, shown: live.Block) -> str:
+def draw(page: Page, shown: live.Block, language: str) -> str:
     """The still of one block."""
-    html = page.evaluate(DRAW, {"options": shown.options | {"frame": 0}, "unused": UNUSED})
+    options = shown.options | {"frame": 0}
+    html = page.evaluate(DRAW, {"options": options, "unused": UNUSED, "language": language})
     return f"<!-- drawn with {live.marks(shown.models)} -->\n{html}\n"
 
 
@@ -87,12 +89,9 @@ def draw_trainings(specs: list[dict]) -> None:
             path.unlink()
 
 
-def main() -> int:
-    wanted = blocks(ROOT / "_build" / "html")
-    draw_trainings(told(ROOT / "_build" / "html", "learn"))
-    if not wanted:
-        print("No built page has a live block: run `make html` first")
-        return 1
+def draw_blocks(wanted: list[live.Block]) -> None:
+    """Their stills in each language, into the component's folder; others go."""
+    kept = set()
     with (
         tempfile.TemporaryDirectory() as folder,
         served(folder) as address,
@@ -104,16 +103,26 @@ def main() -> int:
         browser = driver.chromium.launch(executable_path=chromium())
         page = browser.new_page(viewport={"width": 720, "height": 900}, reduced_motion="reduce")
         page.goto(address)
-        for shown in wanted:
-            path = live.still_path(shown)
+        for shown, language in product(wanted, live.LANGUAGES):
+            path = live.still_path(shown, language)
             path.parent.mkdir(exist_ok=True)
-            write_aside(path, draw(page, shown).encode())
+            write_aside(path, draw(page, shown, language).encode())
             print(path.name)
+            kept.add(path)
         browser.close()
-    kept = {live.still_path(shown) for shown in wanted}
     for path in (live.SOURCE / "stills").glob("*.html"):
         if path not in kept:
             path.unlink()
+
+
+def main() -> int:
+    site = ROOT / "_build" / "html"
+    wanted = blocks(site)
+    if not wanted:
+        print("No built page has a live block: run `make html` first")
+        return 1
+    draw_trainings(told(site, "learn"))
+    draw_blocks(wanted)
     return 0
 
 

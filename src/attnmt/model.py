@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -95,8 +95,14 @@ class Translator(nn.Module):
         write_tensors(path, self.state_dict(), format=FORMAT, metadata=metadata)
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> "Translator":
+    def load(
+        cls, path: str | os.PathLike, constructors: Mapping[str, "Constructor"] | None = None
+    ) -> "Translator":
         """Read a model that :meth:`save` wrote. The file is data only; it cannot run code.
+
+        Args:
+            path: of the file.
+            constructors: that may have made it, by their names; those of this module if not given.
 
         Raises:
             FileNotFoundError: no such file.
@@ -109,7 +115,7 @@ class Translator(nn.Module):
             config = json.loads(metadata["config"])
             corpus = vocabularies_of(metadata)
             with torch.device("meta"):  # no weights are drawn, only to be replaced
-                model = CONSTRUCTORS[config.pop("model")](corpus, **config)
+                model = (constructors or CONSTRUCTORS)[config.pop("model")](corpus, **config)
             model.load_state_dict(weights, assign=True)  # in the precision that they had
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             why = f"{type(error).__name__}: {error}"

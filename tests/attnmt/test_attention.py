@@ -208,14 +208,6 @@ def test_local_m_follows_the_diagonal_and_waits_at_the_end(query):
     assert ((align == 0) | (align == 1)).all()
 
 
-def test_local_m_and_local_p_are_two_local_windows_neither_the_other():
-    assert issubclass(Monotonic, Local) and issubclass(Predictive, Local)
-    assert not issubclass(Predictive, Monotonic)
-    assert not issubclass(General, Dot)
-    with pytest.raises(TypeError, match="abstract"):
-        Local(2)  # a local window must say where its centre is
-
-
 some_lengths = st.lists(st.integers(1, 9), min_size=1, max_size=4)
 
 
@@ -321,6 +313,8 @@ def test_p_t_learns_through_the_gaussian_alone(score, query, monkeypatch):
 
 
 def test_what_makes_no_sense_is_refused():
+    with pytest.raises(TypeError, match="abstract"):
+        Local(2)  # a local window must say where its centre is
     with pytest.raises(ValueError, match="one size, not 4 and 6: make them equal, or use General"):
         Dot(4, 6)
     with pytest.raises(ValueError, match="one size, not 4 and 6"):

@@ -9,9 +9,7 @@ from torch.func import functional_call
 from attnmt.attention import SCORES, FixedContext
 from attnmt.decoder import (
     BahdanauDecoder,
-    BahdanauState,
     Decoder,
-    LSTMState,
     LuongDecoder,
     SutskeverDecoder,
 )
@@ -210,17 +208,6 @@ def test_the_first_query_is_the_first_state_not_the_new_one(memory, final):
     assert not torch.allclose(after_1.s, after_2.s)
 
 
-def test_the_loop_only_repeats_the_step(memory, final):
-    decoder = bahdanau()
-    features, align = decoder(TARGET_IN, memory, final)
-    prepared, state = decoder.start(memory, final)
-    for t in range(T):
-        feature, weights, state = decoder.step(decoder.embedding(TARGET_IN[:, t]), state, prepared)
-        torch.testing.assert_close(features[:, t], feature, rtol=0, atol=0)
-        torch.testing.assert_close(align[:, t], weights, rtol=0, atol=0)
-    assert state.time == T
-
-
 def test_a_step_leaves_the_state_it_was_given_alone(memory, final):
     decoder = bahdanau()
     prepared, state = decoder.start(memory, final)
@@ -378,12 +365,6 @@ def test_dropout_of_bahdanaus_decoder_is_for_training_alone_and_0_draws_nothing(
 
 
 # ------------------------------------------------------------------------- values and bad input
-
-
-def test_state_is_a_value():
-    for state in (BahdanauState(torch.zeros(2, N), 0), LSTMState(*last_states(2), None, 0)):
-        with pytest.raises(AttributeError):
-            state.time = 1
 
 
 @pytest.mark.parametrize("feeding", [False, True])

@@ -43,9 +43,9 @@ def model(request, corpus):
 @pytest.fixture(scope="module")
 def learned():
     """A small model that has learned most of the made-up language."""
-    corpus = made_up_corpus(train=2_000)
+    corpus = made_up_corpus(train=1_000)
     model = luong(corpus, score="general", hidden=32)
-    recipe = Recipe(epochs=6, batch_size=32, learning_rate=1e-2, halve_after=4)
+    recipe = Recipe(epochs=6, batch_size=16, learning_rate=1e-2, halve_after=4)
     fit(model, corpus, recipe, device="cpu", progress=False)
     return model
 

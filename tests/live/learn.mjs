@@ -1,8 +1,9 @@
 /** Reads jobs from standard input and answers with what the page's training computes: JSON. */
 import { readFileSync } from "node:fs";
-import { BREAKS } from "../../book/_live/learn_view.mjs";
+import { BREAKS } from "../../book/_live/learn_spec.mjs";
 import { LEARN, speaker } from "../../book/_live/learn_words.mjs";
-import { LEARN as KOREAN } from "../../book/_live/words_ko.mjs";
+import { SEE } from "../../book/_live/see.mjs";
+import { LEARN as KOREAN, SEE as KOREAN_SEE } from "../../book/_live/words_ko.mjs";
 import { SIZES, Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
 import { compute, parse, plan } from "../../book/_live/score.mjs";
 import { Tape } from "../../book/_live/tape.mjs";
@@ -64,7 +65,7 @@ const tasks = {
     return list(compute(tape, planned, own, { q: made(q), k: made(k), S, i, words, kept: new Map() }).data);
   },
   breaks: () => BREAKS,
-  words: () => ({ en: LEARN, ko: KOREAN }),
+  words: () => ({ learn: { en: LEARN, ko: KOREAN }, see: { en: SEE, ko: KOREAN_SEE } }),
   pairs: ({ text }) => readPairs(text),
   corpus: ({ spec }) => corpus(spec),
   /** Trains, and looks every ten updates, until it locks on or may no longer. */

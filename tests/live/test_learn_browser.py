@@ -330,9 +330,9 @@ def test_whoever_wants_no_motion_has_none(visit):
     assert moving == 0
 
 
-def test_nothing_is_asked_of_another_server(visit, served):
+def test_nothing_is_asked_of_another_server(visit, learn_page):
     page = visit()
     press(page, "Step")
     until(page, 1)
-    site = served.rpartition("/")[0]
+    site = learn_page.rpartition("/")[0]
     assert all(got.url.startswith(site) for got in page.asked)

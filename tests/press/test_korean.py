@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sphinx import locale
 
-from press.contents import ROOT, file_of
+from press.contents import ROOT, file_of, settings
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
 from press.extensions import languages, sharing
@@ -248,6 +248,48 @@ def test_a_picture_has_the_english_title_where_no_font_has_the_letters(tmp_path,
     shown = sharing.titles("book/see_it", "Déjà vu", "A book", facts)
     assert shown == ("Déjà vu", "A book")
     assert sharing.draw(*(shown[0], "1", shown[1]), tmp_path / "a.png").stat().st_size > 9_999
+
+
+@pytest.fixture
+def edition(tmp_path):
+    """A function that shows a page's head and buttons, in the English or the Korean edition."""
+    (tmp_path / "locale" / "ko").mkdir(parents=True)
+    (tmp_path / "locale" / "ko" / "primer.po").touch()
+    english = settings(ROOT)["sphinx"]["config"]["language_beside"]
+    beside = {"en": english, "ko": korean.CONFIG["language_beside"]}
+
+    def shown(page, language):
+        config = SimpleNamespace(
+            language_beside=beside[language], language=language, root_doc="book/index"
+        )
+        app = SimpleNamespace(config=config, srcdir=tmp_path, outdir=tmp_path / "html")
+        languages.drop_unbuilt(app, config)
+        context = {"header_buttons": [], "body": ""}
+        languages.add_switch(app, page, "page.html", context, doctree=object())
+        alternates = re.findall(r'hreflang="(\w+)" href="([^"]+)"', context.get("metatags", ""))
+        return [button["url"] for button in context["header_buttons"]], dict(alternates)
+
+    return shown
+
+
+def test_each_page_leads_to_its_twin_in_the_other_language(edition, tmp_path):
+    own = "../book/primer.html"
+    assert edition("book/primer", "ko") == (
+        ["../../book/primer.html"],
+        {"ko": own, "en": "../../book/primer.html"},
+    )
+    assert edition("book/primer", "en") == ([], {})  # no Korean edition was built
+    (tmp_path / "html" / "ko").mkdir(parents=True)
+    (tmp_path / "html" / "ko" / "index.html").touch()
+    there = "../ko/book/primer.html"
+    assert edition("book/primer", "en") == ([there], {"en": own, "ko": there})
+
+
+def test_a_page_that_is_not_translated_leads_to_the_korean_first_page(edition, tmp_path):
+    (tmp_path / "html" / "ko").mkdir(parents=True)
+    (tmp_path / "html" / "ko" / "index.html").touch()
+    assert edition("book/evidence_8", "en") == (["../ko/book/index.html"], {})
+    assert edition("book/evidence_8", "ko")[0] == ["../../book/evidence_8.html"]
 
 
 def test_wide_letters_get_shorter_lines():

@@ -6,10 +6,10 @@ import re
 import pytest
 
 from press.contents import ROOT, file_of, listed
-from press.extensions import learn, stills
+from press.extensions import learn, live, stills
 from press.reading import cells_of
 
-LEARN = (ROOT / "book" / "_live" / "learn.mjs").read_text(encoding="utf8")
+LEARN = (ROOT / "book" / "_live" / "learn_spec.mjs").read_text(encoding="utf8")
 
 
 def test_a_block_tells_the_component_what_was_chosen():
@@ -75,7 +75,7 @@ def test_chapters_three_to_five_have_a_block():
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: learn.still_path(spec, "en").stem)
-@pytest.mark.parametrize("language", learn.LANGUAGES)
+@pytest.mark.parametrize("language", live.LANGUAGES)
 def test_every_block_has_a_still_in_both_languages(spec, language):
     html = learn.still(spec, language)
     assert html, "draw it: python -m press.extensions.stills"
@@ -89,7 +89,7 @@ def test_every_block_has_a_still_in_both_languages(spec, language):
 
 def test_stills_are_not_left_over():
     files = set((learn.SOURCE / "stills" / "learn").glob("*"))
-    assert files == {learn.still_path(spec, one) for spec in SPECS for one in learn.LANGUAGES}
+    assert files == {learn.still_path(spec, one) for spec in SPECS for one in live.LANGUAGES}
 
 
 def test_a_still_begins_as_a_fog_and_ends_locked_on():
@@ -105,7 +105,7 @@ def test_a_still_begins_as_a_fog_and_ends_locked_on():
 def test_a_stored_still_is_what_the_code_draws():
     spec = next(spec for spec in SPECS if spec["task"] == "copy")
     (drawn,) = stills.trained([spec])
-    for language in learn.LANGUAGES:
+    for language in live.LANGUAGES:
         assert drawn[language] == learn.still(spec, language), (
             "draw them again: press.extensions.stills"
         )

@@ -89,8 +89,9 @@ def test_chapters_two_to_seven_have_a_block():
 
 
 @pytest.mark.parametrize("shown", BLOCKS, ids=lambda shown: shown.name)
-def test_every_block_has_a_still_of_the_models_that_the_package_holds(shown):
-    still = live.still(shown)
+@pytest.mark.parametrize("language", live.LANGUAGES)
+def test_every_block_has_a_still_of_the_models_that_the_package_holds(shown, language):
+    still = live.still(shown, language)
     assert live.marks(shown.models) in still, "draw it again: python -m press.extensions.stills"
     assert re.search(r"<table\b.*<caption\b", still) or shown.models == ("rnnencdec",)
     assert "<button" not in still
@@ -98,8 +99,20 @@ def test_every_block_has_a_still_of_the_models_that_the_package_holds(shown):
 
 
 def test_stills_are_not_left_over():
-    files = {path.name for path in (live.SOURCE / "stills").glob("*.html")}
-    assert files == {f"{shown.name}.html" for shown in BLOCKS}
+    files = set((live.SOURCE / "stills").glob("*.html"))
+    assert files == {live.still_path(shown, one) for shown in BLOCKS for one in live.LANGUAGES}
+
+
+def test_a_korean_page_has_korean_blocks():
+    """Its own words; sentences, glosses and numbers stay as they are."""
+    korean = live.box(BLOCKS[0], "ko")
+    assert live.still(BLOCKS[0], "ko") in korean
+    for words in (live.START, live.SCRIPTLESS, live.FROM_FILE):
+        assert words["ko"] in korean
+        assert words["en"] not in korean
+    text = re.sub(r"<[^>]+>", " ", live.still(BLOCKS[0], "ko"))
+    assert re.search(r"[가-힣]", text)
+    assert "attention" not in text
 
 
 def test_the_lines_beside_a_step_are_the_packages():

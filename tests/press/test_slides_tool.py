@@ -225,11 +225,6 @@ def test_outputs_that_cannot_be_read_from_afar_are_left_out(deck, text):
     )
 
 
-def test_signatures_of_bleu_are_left_out(deck):
-    made = deck(md("## S"), code("f()", printed("BLEU 3\nBLEU 4\nnrefs:1|case:lc\n")))
-    assert "BLEU 4" in shown(made.slides[-1]) and "nrefs" not in shown(made.slides[-1])
-
-
 def test_source_is_shown_without_docstrings_and_long_source_not_at_all(deck):
     source = '```python\ndef f(x):\n    """Doc\n    string."""\n    return x  # (B, n)\n```'
     made = deck(md("## S"), code("show_source(f)", displayed(text_markdown=source)))

@@ -5,7 +5,7 @@ import nbformat.v4 as nb
 import pytest
 
 from press.contents import chapters
-from press.run.imports import asked, module_files, needed
+from press.run.imports import asked, needed
 from press.run.stamps import imported, package_hash, pins
 
 FILES = {
@@ -36,18 +36,6 @@ def notebook(*sources: str):
 def test_imports_are_seen_wherever_they_stand():
     source = "import a.b as c, d\nfrom e import f as g\ndef h():\n    from i import j\n"
     assert set(asked(source)) == {("a.b", ""), ("d", ""), ("e", "f"), ("i", "j")}
-
-
-def test_modules_have_dotted_names(src):
-    assert set(module_files(src)) == {
-        "core",
-        "core.words",
-        "core.measure",
-        "shared",
-        "shared.plots",
-        "shared.command",
-        "corpus",
-    }
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """studies/score_recipes.py: what a trial changes, and what its store must hold."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
-from attnmt.evidence.plan import planned, read_plan
+from attnmt.evidence.plan import model_arguments, planned, read_plan, recipe_of
 from attnmt.evidence.store import read_study
 from studies.score_recipes import EPOCHS, SEED, SHARES, SYSTEMS, begin, recipe, settings
 
@@ -62,3 +64,15 @@ def test_a_system_has_all_its_trials_or_none():
 def test_a_trial_was_trained_to_its_end_or_diverged(name, trial):
     assert len(trial["valid_perplexity"]) in (0, EPOCHS[name])
     assert all(perplexity > 1 for perplexity in trial["valid_perplexity"])
+
+
+@pytest.mark.parametrize("tuned", sorted({system for system, _, _ in planned("H").values()}))
+def test_a_tuned_system_differs_from_the_plain_one_in_what_its_trials_found(tuned):
+    system = tuned.removesuffix("-tuned")
+    ended = [one for name, one in TRIALS if (name, one["system"]) == ("multi30k", system)]
+    best = min(ended, key=lambda one: (one["valid_perplexity"] or [float("inf")])[-1])
+    plain = model_arguments(system, "multi30k")
+    assert model_arguments(tuned, "multi30k") == plain | {"init": best["first_weights"]}
+    recipe = recipe_of(system, "multi30k")
+    rate = best["share"] * recipe.learning_rate
+    assert recipe_of(tuned, "multi30k") == replace(recipe, learning_rate=rate)

@@ -4,7 +4,6 @@
 describes his own runs.
 """
 
-import json
 import os
 from typing import Any
 
@@ -13,16 +12,7 @@ from torch import Tensor, nn
 
 from attnmt.attention import Concat, Score
 from attnmt.attention_only import attention_only
-from attnmt.files import read_tensors
-from attnmt.model import (
-    CONSTRUCTORS,
-    FORMAT,
-    Constructor,
-    Translator,
-    Vocabularies,
-    luong,
-    vocabularies_of,
-)
+from attnmt.model import CONSTRUCTORS, Constructor, Translator, Vocabularies, luong
 
 # --------------------------------------------------------------------------- concat, footnote 15
 
@@ -87,17 +77,4 @@ def load(path: str | os.PathLike) -> Translator:
         FileNotFoundError: no such file.
         ValueError: the file is damaged, or no model of these.
     """
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"no model at {path}")
-    metadata, weights = read_tensors(path, FORMAT, "a model that attnmt saved")
-    config = json.loads(metadata["config"])
-    name = config.pop("model")
-    if name in CONSTRUCTORS:
-        return Translator.load(path)
-    try:
-        model = MODELS[name](vocabularies_of(metadata), **config)
-        model.load_state_dict(weights)
-    except (KeyError, TypeError, RuntimeError) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path} does not fit this version of the book: {why}") from error
-    return model
+    return Translator.load(path, MODELS)

@@ -1,11 +1,11 @@
 """sentences.py: what a page offers comes out of the grammar, and is there for every word."""
 
-import importlib.util
 import json
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from grammar_validator import english_faults, german_faults
 
 from attnmt.book import pretrained
 from attnmt.book.live import sentences
@@ -28,15 +28,6 @@ def offered(vocabulary):
 @pytest.fixture(scope="module")
 def every_sentence(offered):
     return [*(sentence for chain in offered["chains"] for sentence in chain), *offered["random"]]
-
-
-def validator():
-    """The checker of the grammar's tests, which knows nothing of the generator."""
-    path = ROOT / "tests" / "attnmt" / "grammar" / "grammar_validator.py"
-    spec = importlib.util.spec_from_file_location("grammar_validator_of_sentences", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_each_sentence_grows_out_of_the_one_before(offered):
@@ -62,10 +53,9 @@ def test_random_sentences_are_of_all_lengths_and_none_twice(offered):
 
 
 def test_every_sentence_is_german_and_english(every_sentence):
-    eyes = validator()
     for sentence in every_sentence:
-        assert not eyes.german_faults(sentence["german"]), written(sentence["german"])
-        assert not eyes.english_faults(sentence["english"]), written(sentence["english"])
+        assert not german_faults(sentence["german"]), written(sentence["german"])
+        assert not english_faults(sentence["english"]), written(sentence["english"])
 
 
 def test_the_models_know_every_word_of_what_is_offered(every_sentence, vocabulary):

@@ -80,5 +80,5 @@ def test_a_file_of_another_model_is_refused(corpus, tmp_path):
     model = concat_fixed(corpus, hidden=4)
     model.config["hidden"] = 5
     model.save(tmp_path / "other")
-    with pytest.raises(ValueError, match="does not fit this version of the book: RuntimeError"):
+    with pytest.raises(ValueError, match="does not fit this version of attnmt: RuntimeError"):
         load(tmp_path / "other")

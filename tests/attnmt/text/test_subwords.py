@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,11 @@ LINES = [tokenise(line, "de") for line in TEXT.strip().splitlines()]
 anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 
 
+@cache
+def learned(size):
+    return learn_pieces(LINES, size)
+
+
 @pytest.fixture(scope="module")
 def words():
     """Some hundred pairs with known links, in whole words."""
@@ -82,13 +88,13 @@ def model(pieces):
 
 
 def test_letters_come_first_and_then_what_stands_together_most_often():
-    learned = learn_pieces([["den", "wen", "zehn"], ["gen", "den"]], 9)
-    assert learned[:8] == ["e", "n", "▁", "d", "g", "h", "w", "z"]  # by frequency, then alphabet
-    assert learned[8] == "en"  # four times: more than any other pair
+    pieces = learn_pieces([["den", "wen", "zehn"], ["gen", "den"]], 9)
+    assert pieces[:8] == ["e", "n", "▁", "d", "g", "h", "w", "z"]  # by frequency, then alphabet
+    assert pieces[8] == "en"  # four times: more than any other pair
 
 
 def test_a_frequent_word_is_one_piece_and_a_rare_one_several():
-    pieces = Pieces(learn_pieces(LINES, 60))
+    pieces = Pieces(learned(60))
     assert pieces.split(["Hund"]) == ["▁Hund"]
     assert pieces.split(["Hundeschnee"])[0] == "▁Hund"  # a compound that the text does not have
     assert len(pieces.split(["Hundeschnee"])) > 2
@@ -123,7 +129,7 @@ def test_sentencepiece_cuts_the_same_words_in_the_same_places():
 
 @given(st.lists(anything, max_size=8), st.integers(30, 60))
 def test_words_to_pieces_to_words_is_the_identity(some, size):
-    pieces = Pieces(learn_pieces(LINES, size + 20))
+    pieces = Pieces(learned(size + 20))
     some = [word.replace(MARK, "_") for word in some]
     cut = pieces.split(some)
     assert pieces.join(cut) == some
@@ -135,7 +141,7 @@ def test_words_to_pieces_to_words_is_the_identity(some, size):
 @given(st.lists(anything, max_size=8).map(" ".join))
 def test_a_text_comes_back_as_from_whole_words(text):
     """Through pieces nothing is lost that the tokeniser kept."""
-    pieces = Vocabulary(learn_pieces(LINES, 60), "de", subwords=True)
+    pieces = Vocabulary(learned(60), "de", subwords=True)
     words = tokenise(text.replace(MARK, "_"), "de")
     assert pieces.detokenise(pieces.units.split(words)) == detokenise(words, "de")
 
@@ -183,10 +189,7 @@ def test_too_few_pieces_for_the_characters_are_refused(size):
     told = r"subwords must be a whole number of at least 7, not .*: so many different characters"
     with pytest.raises(ValueError, match=told):
         learn_pieces([["abc", "def"]], size)
-
-
-def test_as_many_pieces_as_characters_are_the_characters():
-    assert learn_pieces([["ab", "a"]], 3) == ["a", "▁", "b"]
+    assert learn_pieces([["ab", "a"]], 3) == ["a", "▁", "b"]  # as many pieces as characters
 
 
 def test_more_pieces_than_the_text_has_are_refused():
@@ -201,9 +204,8 @@ def test_more_pieces_than_the_text_has_are_refused():
 
 
 def test_a_vocabulary_of_subwords_is_a_vocabulary():
-    learned = learn_pieces(LINES, 60)
-    vocabulary = Vocabulary(learned, "de", lower=True, subwords=True)
-    assert vocabulary.words == (*SPECIALS, *learned)
+    vocabulary = Vocabulary(learned(60), "de", lower=True, subwords=True)
+    assert vocabulary.words == (*SPECIALS, *learned(60))
     assert len(vocabulary) == 64
     indices = vocabulary.encode(vocabulary.tokenise("Der Hund trägt 2 Hosen."))
     assert UNK not in indices
@@ -211,8 +213,8 @@ def test_a_vocabulary_of_subwords_is_a_vocabulary():
     same = Vocabulary(**json.loads(json.dumps(vocabulary.arguments)))
     assert same == vocabulary
     assert same.tokenise("Schneehunde") == vocabulary.tokenise("Schneehunde")
-    assert Vocabulary(learned, "de", lower=True) != vocabulary  # the same list, of whole words
-    assert "subwords" not in Vocabulary(learned, "de").arguments  # files are as they were
+    assert Vocabulary(learned(60), "de", lower=True) != vocabulary  # the same list, of whole words
+    assert "subwords" not in Vocabulary(learned(60), "de").arguments  # files are as they were
 
 
 def test_what_is_known_only_without_a_capital_loses_it():
@@ -221,7 +223,7 @@ def test_what_is_known_only_without_a_capital_loses_it():
 
 
 def test_only_a_character_that_was_never_seen_is_unknown():
-    vocabulary = Vocabulary(learn_pieces(LINES, 60), "de", subwords=True)
+    vocabulary = Vocabulary(learned(60), "de", subwords=True)
     pieces = vocabulary.tokenise("Hund Ж2021")
     assert pieces == ["▁Hund", "▁", "Ж", "2", "0", "2", "1"]  # a number, digit by digit
     unknown = [piece for piece in pieces if vocabulary.encode([piece]) == [UNK]]

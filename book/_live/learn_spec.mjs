@@ -1,0 +1,75 @@
+// What a training is told, and how an address says it: of the page, and of the worker that trains.
+
+export const MOST_UPDATES = 2000; // then it waits for the reader
+export const LOCKED = 0.9; // of the weight on the right word, on average
+const MOST_SHARED = 4000; // characters of pairs that an address may hold
+
+export const TASKS = ["german", "copy", "reverse", "own"];
+export const WINDOWS = ["global", "local-m", "local-p"];
+export const ASKS = ["after", "before"];
+
+export const SCORES = {
+  additive: "dot(v, tanh(W(q) + U(k)))",
+  dot: "dot(q, k)",
+  scaled: "dot(q, k) / sqrt(n)",
+  general: "dot(q, W(k))",
+  location: "W(q)[j]",
+};
+
+export const DEFAULTS = {
+  task: "german", // or "copy", "reverse", "own"
+  score: SCORES.dot,
+  asks: "after", // or "before"
+  window: "global", // or "local-m", "local-p"
+  attention: true,
+  feeding: false,
+  length: 8, // words of the longest sentence, 4 to 16
+  seed: 1,
+  mask: true,
+  directions: 2,
+  sharp: true, // the score times RECIPE.sharpness
+  zero: false, // v starts at 0
+  same: false, // one article for all
+  pairs: "", // of the task "own": a line each, German = English
+};
+
+// Each is where its sentence (`look_...`) holds; DEFAULTS has what the switches do.
+const ADDITIVE = { score: SCORES.additive, asks: "before" };
+export const BREAKS = {
+  mask: { mask: false, ...ADDITIVE, seed: 2 },
+  directions: { directions: 1, task: "reverse", ...ADDITIVE },
+  sharp: { sharp: false, task: "copy", score: SCORES.scaled },
+  zero: { zero: true, ...ADDITIVE },
+  same: { same: true, length: 10, ...ADDITIVE },
+};
+
+const PLAIN = { yes: true, no: false };
+
+// What differs from the defaults, as the end of an address.
+export function toAddress(spec) {
+  const told = new URLSearchParams();
+  for (const [name, usual] of Object.entries(DEFAULTS)) {
+    if (spec[name] === usual || (name === "pairs" && (spec.task !== "own" || spec.pairs.length > MOST_SHARED))) continue;
+    told.set(name, typeof usual === "boolean" ? (spec[name] ? "yes" : "no") : spec[name]);
+  }
+  return `#learn?${told}`;
+}
+
+// The other way round; what makes no sense is left as it was.
+export function fromAddress(text, before = DEFAULTS) {
+  if (!text.startsWith("#learn")) return { ...before };
+  const told = new URLSearchParams(text.slice(text.indexOf("?") + 1 || text.length));
+  const choices = { task: TASKS, window: WINDOWS, asks: ASKS };
+  const spec = { ...DEFAULTS };
+  for (const [name, usual] of Object.entries(DEFAULTS)) {
+    const value = told.get(name);
+    if (value === null) continue;
+    const whole = /^\d{1,9}$/.test(value) ? Number(value) : NaN;
+    if (typeof usual === "boolean") spec[name] = PLAIN[value] ?? usual;
+    else if (name === "length") spec[name] = whole >= 4 && whole <= 16 ? whole : usual;
+    else if (name === "directions") spec[name] = whole === 1 ? 1 : 2;
+    else if (name === "seed") spec[name] = whole >= 0 ? whole : usual;
+    else if (!choices[name] || choices[name].includes(value)) spec[name] = value;
+  }
+  return spec;
+}
