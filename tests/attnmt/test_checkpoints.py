@@ -427,12 +427,20 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_checkpoint(small, tmp
     assert same(weights_of(model), undisturbed[2])
 
 
-def test_a_loss_too_large_for_a_perplexity_stops_too(small):
-    """The loss and its gradient are numbers still; exp of the loss soon is none."""
+@pytest.mark.parametrize(
+    ("spoil", "seen"),
+    [
+        (lambda losses: losses * 0 + 701, "701 a token"),  # exp of it soon is no number
+        (lambda losses: losses + (losses * 0).sqrt(), "a gradient of norm nan"),
+    ],
+    ids=["loss too large for a perplexity", "gradient no number"],
+)
+def test_a_step_that_would_leave_the_numbers_is_not_taken(small, spoil, seen):
+    """The loss is a number still."""
     model = dropping(small)
     before = weights_of(model)
-    model.token_losses = lambda batch: losses_of(model, batch) * 0 + 701
-    with pytest.raises(FloatingPointError, match=r"701 a token.*batch 1, at.*try a smaller one"):
+    model.token_losses = lambda batch: spoil(losses_of(model, batch))
+    with pytest.raises(FloatingPointError, match=rf"{seen}.*batch 1, at.*try a smaller one"):
         train(model, small)
     assert same(weights_of(model), before)
 
