@@ -12,7 +12,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 
 
-EVIDENCE = "Evidence"  # the caption of the part whose pages stand beside chapters
+EVIDENCE = ("Evidence", "증거")  # the caption of the part whose pages stand beside chapters
 
 
 def settings(root: Path = ROOT, name: str = "_config.yml") -> dict:
@@ -57,7 +57,7 @@ def chapters(root: Path = ROOT) -> list[Path]:
 
 def lectures(root: Path = ROOT) -> list[Path]:
     """The notebooks that have slides: all but those of the part that holds the evidence."""
-    beside = [pages for caption, pages in listed(root) if caption == EVIDENCE]
+    beside = [pages for caption, pages in listed(root) if caption in EVIDENCE]
     names = {Path(page).name for pages in beside for page in pages}
     return [path for path in chapters(root) if path.stem not in names]
 

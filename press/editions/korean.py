@@ -11,11 +11,14 @@ Where the English of a block has changed, its message is marked *fuzzy* and the 
 English until a translator has looked at it and removed the mark. Code and outputs are the English
 pages' own, and each heading keeps its English address. What a cell says in words, and a sentence
 repeats (`3 seeds`), is in `_said.po`, with `{}` for each number; what is not there stays English.
+Pictures are stored outputs and stay English: a figure's caption ends with the words of its axes, in
+Korean by `_labels.po`.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import difflib
 import json
 import os
@@ -37,6 +40,7 @@ from press.contents import ROOT, copy_tree, file_of, listed, settings
 from press.editions.blocks import (
     Piece,
     cut,
+    has_words,
     kept,
     parser,
     with_numbers,
@@ -70,6 +74,8 @@ TRANSLATED = (
 )
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
 SAID = "_said"  # the catalogue of what cells say in words, kept by hand
+LABELS = "_labels"  # the catalogue of what stands at the axes of figures, kept by hand
+AXES = {"xlabel", "ylabel", "title", "label", "set_xlabel", "set_ylabel", "set_title"}
 NUMBER = re.compile(r"[+−-]?\d+(?:[.,]\d+)*%?")
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
@@ -86,6 +92,7 @@ CONFIG = {
     "numfig_format": {"figure": "그림 %s", "table": "표 %s", "code-block": "코드 %s"},
 }
 WHOLLY = "이 페이지는 아직 한국어로 옮기지 않아 영어 원문을 그대로 싣습니다."
+WITHIN = "(그림 속 영어: {words}.)"
 PARTLY = "아직 옮기지 않은 문단 {count}개는 영어 원문을 그대로 싣습니다."
 
 
@@ -187,6 +194,26 @@ def figure_texts(cell: nbformat.NotebookNode) -> Iterator[tuple[dict, str]]:
     for part, key in (("figure", "caption"), ("image", "alt")):
         if key in shown.get(part, {}):
             yield shown[part], key
+
+
+def labels_of(cell: nbformat.NotebookNode) -> list[str]:
+    """What the code of a figure writes at its axes, in words."""
+    if "figure" not in cell.metadata.get("mystnb", {}):
+        return []
+    given = []
+    for node in ast.walk(ast.parse(cell.source)):
+        if isinstance(node, ast.Call):
+            given += [keyword.value for keyword in node.keywords if keyword.arg in AXES]
+            given += node.args[:1] if getattr(node.func, "attr", "") in AXES else []
+    texts = [node.value for node in given if isinstance(node, ast.Constant)]
+    return list(dict.fromkeys(one for one in texts if isinstance(one, str) and has_words(one)))
+
+
+def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
+    """What follows a figure's caption: its English words, each with its Korean."""
+    found = [(one, texts.get(Message("figure", one))) for one in labels_of(cell)]
+    words = [f"{' '.join(one.split())} – {korean.text}" for one, korean in found if korean]
+    return WITHIN.format(words="; ".join(words)) if words else ""
 
 
 def messages(page: str, root: Path = ROOT) -> list[Message]:
@@ -324,12 +351,16 @@ def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNod
         text = joined(context, pieces)
         return with_notice(text, notice) if (notice := notice_of(look)) else text, look
     notebook = nbformat.read(path, as_version=4)
+    labels = read(LABELS, root)
     for cell in notebook.cells:
         context = f"{path.stem} {cell.id}"
         if cell.cell_type == "markdown":
             cell.source = joined(context, cut(cell.source))
         for holder, key in figure_texts(cell):
             holder[key] = joined(context, words(holder[key]))
+        if look.texts and (within := labels_in_korean(cell, labels)):
+            figure = cell.metadata.mystnb.figure
+            figure.caption = f"{figure.caption.rstrip()} {within}"
     if notice := notice_of(look):
         first = next(c for c in notebook.cells if c.cell_type == "markdown")
         first.source = with_notice(first.source, notice)

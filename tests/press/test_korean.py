@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sphinx import locale
 
-from press.contents import ROOT, file_of, settings
+from press.contents import ROOT, file_of, lectures, settings
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
 from press.extensions import languages, sharing
@@ -153,7 +153,7 @@ def test_a_translation_has_all_that_its_english_has(page):
             assert kept(text.text) == kept(message.text), message
 
 
-@pytest.mark.parametrize("page", [korean.SAID, *CATALOGUES])
+@pytest.mark.parametrize("page", [korean.SAID, korean.LABELS, *CATALOGUES])
 def test_the_catalogue_is_as_the_tool_writes_it(page, tmp_path):
     korean.store(page, korean.read(page), tmp_path)
     assert korean.catalogue(page, tmp_path).read_bytes() == korean.catalogue(page).read_bytes()
@@ -184,6 +184,34 @@ def test_what_is_said_in_korean_has_all_the_numbers():
     for message, text in korean.read(korean.SAID).items():
         numbers = [f"<{number}>" for number in range(message.text.count("{}"))]
         assert sorted(re.findall(r"<\d>", text.text.format(*numbers))) == numbers, message
+
+
+def figures(page):
+    """The code cells of a page."""
+    path = file_of(page)
+    cells = nbformat.read(path, as_version=4).cells if path.suffix == ".ipynb" else []
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def test_the_words_at_the_axes_of_all_figures_have_their_korean():
+    stored = korean.read(korean.LABELS)
+    found = {
+        korean.Message("figure", label)
+        for page in korean.TRANSLATED
+        for cell in figures(page)
+        for label in korean.labels_of(cell)
+    }
+    assert found == set(stored)
+    assert all(kept(text.text) == kept(message.text) for message, text in stored.items())
+
+
+def test_a_caption_ends_with_the_words_at_the_axes():
+    page, _ = korean.translated("book/07_decoding")
+    shown = [cell.metadata.mystnb.figure.caption for cell in page.cells if korean.labels_of(cell)]
+    assert shown
+    for caption in shown:
+        assert re.search(r"[.!?] \(그림 속 영어: .* – .*[가-힣].*\.\)$", caption), caption
+    assert any("width of the beam – 빔의 너비" in caption for caption in shown)
 
 
 def glossary():
@@ -352,6 +380,16 @@ def test_code_and_outputs_are_the_english_pages_own(book, tmp_path):
             changed += old.source != new.source
     assert changed == sum(cell.cell_type == "markdown" for cell in before.cells)
     assert unfit(after) == unfit(before)
+
+
+def test_pages_of_evidence_are_no_lectures_in_the_edition(tmp_path):
+    (tmp_path / "book").mkdir()
+    for page in PAGES:
+        (tmp_path / f"{page}.ipynb").touch()
+    korean.site(tmp_path, ROOT)
+    found = [path.stem for path in lectures(tmp_path)]
+    assert "03_learning_to_align" in found
+    assert not any(name.startswith("evidence_") for name in found)
 
 
 def test_a_heading_keeps_its_english_address(book, tmp_path):
