@@ -115,7 +115,7 @@ class Mark:
 
 
 class Forest(Figure):
-    """A figure of which a notebook also stores :attr:`narrow`, for phones."""
+    """A figure of which a notebook also stores another, ``narrow``, for phones."""
 
     narrow: Figure
 
