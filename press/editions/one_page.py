@@ -182,6 +182,7 @@ def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
     head = head_of(soups, site)
     body, entries = join(soups, listed(root), site)
     text = SHEET.format(
+        language=next(iter(soups.values())).html.get("lang", "en"),
         title=html.escape(config["title"]),
         author=html.escape(config["author"]),
         footer=config["html"]["extra_footer"],
