@@ -96,8 +96,8 @@ class Links:
 def article(soup: BeautifulSoup, page: str, links: Links) -> Tag:
     """The article of a page; what it names and links to is renamed as `anchor` does."""
     found = soup.find("article", class_="bd-article")
-    for spare in found.find_all(["script", "source"]):
-        spare.decompose()
+    for script in found.find_all("script"):
+        script.decompose()
     for tag in found.find_all(True):
         for name, value in list(tag.attrs.items()):
             if name == "id":
