@@ -34,8 +34,7 @@ CAPITALS = {
 SMALL = re.compile(rf"(?<=[ </])({'|'.join(CAPITALS)})(?=[ =>])")
 STYLES = ("pygments.css", "live/see.css", "math/math.css", "math/math.woff")  # of _static
 SPARE = (
-    "script, button, source, .headerlink, .toctree-wrapper, .live-file, .live-options,"
-    " summary > .expanded"
+    "script, button, .headerlink, .toctree-wrapper, .live-file, .live-options, summary > .expanded"
 )
 PAGE = Template("""<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
@@ -117,7 +116,7 @@ class Writer:
         found = read(self.site, page).find("article", class_="bd-article")
         for tag in found.select(SPARE):
             tag.decompose()
-        for tag in found.select("noscript, picture, summary > p"):
+        for tag in found.select("noscript, summary > p"):
             tag.unwrap()
         seen: set[str] = set()
         for tag in found.find_all(True):

@@ -96,8 +96,8 @@ class Links:
 def article(soup: BeautifulSoup, page: str, links: Links) -> Tag:
     """The article of a page; what it names and links to is renamed as `anchor` does."""
     found = soup.find("article", class_="bd-article")
-    for spare in found.find_all(["script", "source"]):
-        spare.decompose()
+    for script in found.find_all("script"):
+        script.decompose()
     for tag in found.find_all(True):
         for name, value in list(tag.attrs.items()):
             if name == "id":
@@ -182,6 +182,7 @@ def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
     head = head_of(soups, site)
     body, entries = join(soups, listed(root), site)
     text = SHEET.format(
+        language=next(iter(soups.values())).html.get("lang", "en"),
         title=html.escape(config["title"]),
         author=html.escape(config["author"]),
         footer=config["html"]["extra_footer"],

@@ -35,6 +35,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from press.contents import chapter_numbers, lectures
 from press.extensions.book_pages import add_button
 from press.extensions.formulas import mathml
+from press.extensions.live import language_of
 from press.source import without_docstrings
 
 FOLDER = "slides"  # beside the folder of the pages
@@ -534,17 +535,21 @@ def spoken(minutes: float) -> str:
     return f"{minutes:g} min"
 
 
-def page(deck: Deck, name: str, number: int | None) -> str:
+CHAPTER = {"en": "Chapter {}", "ko": "{}장"}
+BACK = {"en": "The chapter", "ko": "이 장으로"}
+
+
+def page(deck: Deck, name: str, number: int | None, language: str = "en") -> str:
     """The deck of a chapter as a page."""
     sections = []
     for place, slide in enumerate(deck.slides):
-        above = f"Chapter {number}" if number and not place else slide.above
+        above = CHAPTER[language].format(number) if number and not place else slide.above
         head = f'<p class="above">{above}</p>' if above else ""
         foot = f'<p class="signature"><code>{slide.signature}</code></p>' if slide.signature else ""
         tag = "h2" if place else "h1"
         notes = [f"<p><b>{spoken(slide.minutes)}</b></p>", *(item.notes for item in slide.items)]
         if not place:
-            foot += f'<p class="back"><a href="../book/{name}.html">The chapter</a></p>'
+            foot += f'<p class="back"><a href="../book/{name}.html">{BACK[language]}</a></p>'
             notes.insert(1, f"<p>{summary(deck)}</p>")
         sections.append(
             f'<section class="level{slide.level}" data-timing="{round(slide.minutes * 60)}">'
@@ -553,6 +558,7 @@ def page(deck: Deck, name: str, number: int | None) -> str:
         )
     template = Path(__file__).with_name("slides.html").read_text(encoding="utf8")
     return Template(template).substitute(
+        language=language,
         title=re.sub(r"<[^>]+>", "", deck.slides[0].title),
         live=LIVE if 'class="live' in "".join(sections) else "",
         code=HtmlFormatter(style="a11y-high-contrast-light").get_style_defs("pre"),
@@ -590,7 +596,7 @@ def write(
     deck.read(doctree)
     into = Path(app.outdir, FOLDER)
     into.mkdir(exist_ok=True)
-    html = page(deck, name, chapter_numbers(root).get(name))
+    html = page(deck, name, chapter_numbers(root).get(name), language_of(app.config))
     (into / f"{name}.html").write_text(html, encoding="utf8", newline="\n")
     address = context["pathto"](f"{FOLDER}/{name}.html", resource=True)
     tooltip = "Slides of this chapter"

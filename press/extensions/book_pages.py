@@ -3,7 +3,6 @@
 - Buttons "Colab" and "Suggest edit", from the repository's address in `_config.yml`. Where there is
   none yet, they lead to the page that says how to set it.
 - Alignment figures inline, so that the titles of their cells show under the mouse.
-- On a phone, a picture that its notebook also stores narrow is that one: its letters stay legible.
 - The package's page does not list the fields of named tuples once more: their class tells of them.
 - Printed tables keep their columns: where they are too wide they scroll, and only sentences wrap.
 - No icons as scripts: the theme brings Font Awesome twice, as fonts (0.3 MB) and as JavaScript
@@ -11,26 +10,18 @@
 - No thebe (it runs code on other people's servers): its scripts name another server.
 """
 
-import base64
-import hashlib
-import io
-import json
 import math
 import re
 from html import escape
 from pathlib import Path
 
 from docutils import nodes
-from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.config import Config
-
-from attnmt.book.figures.forest import NARROW
 
 COLAB = "https://colab.research.google.com"
 HELP = "book/publish"  # the page that says how to give the book its address
 COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
-PHONE = "(max-width: 576px)"  # as in book.css
 LETTERS = 100  # in a line; a longer one is no row of a table
 
 
@@ -89,38 +80,6 @@ def inline_alignments(app: Sphinx, doctree: nodes.document, docname: str) -> Non
             image.replace_self(nodes.raw("", svg.replace("<svg", words, 1), format="html"))
 
 
-def narrow_pictures(path: Path) -> dict[str, bytes]:
-    """The narrow pictures of a notebook, by the name that MyST-NB gives the wide one."""
-    found = {}
-    for cell in json.loads(path.read_text(encoding="utf8"))["cells"]:
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            if NARROW in data:
-                wide = base64.b64decode("".join(data["image/png"]))
-                name = hashlib.sha256(wide).hexdigest()
-                found[name] = base64.b64decode("".join(data[NARROW]))
-    return found
-
-
-def offer_narrow(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
-) -> None:
-    """Let phones take the narrow picture where there is one."""
-    if doctree is None or not app.env.doc2path(pagename).endswith(".ipynb"):
-        return
-    for name, picture in narrow_pictures(Path(app.env.doc2path(pagename))).items():
-        target = Path(app.outdir, "_images", f"{name}-narrow.png")
-        target.parent.mkdir(exist_ok=True)
-        target.write_bytes(picture)
-        width, height = Image.open(io.BytesIO(picture)).size
-        context["body"] = re.sub(
-            rf'<img [^>]*src="([^"]*){name}\.png"[^>]*>',
-            rf'<picture><source media="{PHONE}" srcset="\1{name}-narrow.png"'
-            rf' width="{width}" height="{height}">\g<0></picture>',
-            context["body"],
-        )
-
-
 def keep_columns(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Mark the printed outputs that are tables: columns in half of the lines, and none too long.
 
@@ -152,7 +111,6 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", choose_buttons, priority=900)
     app.connect("html-page-context", add_buttons, priority=900)
     app.connect("html-page-context", drop_thebe, priority=900)
-    app.connect("html-page-context", offer_narrow)
     app.connect("doctree-resolved", inline_alignments)
     app.connect("doctree-resolved", keep_columns)
     app.connect("autodoc-skip-member", skip_tuple_fields)

@@ -11,7 +11,6 @@ from pathlib import Path
 import nbformat
 from PIL import Image
 
-from attnmt.book.figures.forest import NARROW
 from press.contents import ROOT
 
 
@@ -21,7 +20,7 @@ def output_texts(cell: nbformat.NotebookNode) -> list[str]:
     for output in cell.get("outputs", []):
         texts += [output.get("text", ""), *output.get("traceback", [])]
         for kind, data in output.get("data", {}).items():
-            if kind == "image/svg+xml" or not (kind.startswith("image/") or kind == NARROW):
+            if kind == "image/svg+xml" or not kind.startswith("image/"):
                 texts.append(data if isinstance(data, str) else json.dumps(data))
     return texts
 
@@ -59,8 +58,8 @@ def tidy(notebook: nbformat.NotebookNode) -> list[str]:
             said += [f"cell {number}: {text}" for text in texts if text]
             cell.outputs = [output for output in cell.outputs if output not in streams]
             for output in cell.outputs:
-                for kind in {"image/png", NARROW} & output.get("data", {}).keys():
-                    output.data[kind] = shrink(output.data[kind])
+                if "image/png" in output.get("data", {}):
+                    output.data["image/png"] = shrink(output.data["image/png"])
     notebook.metadata.pop("widgets", None)
     notebook.metadata.kernelspec = {
         "name": "python3",

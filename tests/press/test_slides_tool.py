@@ -395,3 +395,11 @@ def test_a_training_is_a_slide_with_its_question_and_runs_there(deck):
     assert "Press" in "".join(item.notes for item in slide.items)
     html = slides.page(made, "x", None)
     assert "_static/live/page.mjs" in html and "_static/live/see.css" in html
+
+
+def test_slides_speak_the_language_of_their_page(deck):
+    made = deck(md("## 어텐션\n\n어디를 볼까요?"))
+    html = slides.page(made, "x", 3, "ko")
+    assert '<html lang="ko">' in html
+    assert "3장" in html and "이 장으로" in html
+    assert '<html lang="en">' in slides.page(made, "x", 3) and "Chapter" not in html

@@ -1,9 +1,6 @@
 """forest.py: theirs and ours on one axis, and to the right of zero what the claim says."""
 
-import base64
-import io
 from dataclasses import replace
-from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
@@ -11,9 +8,7 @@ import pytest
 
 mpl.use("agg")
 import matplotlib.pyplot as plt
-from IPython.core.formatters import DisplayFormatter
 from matplotlib.colors import to_hex
-from PIL import Image
 
 from attnmt.book.figures import forest
 from attnmt.evidence.claims import NOT_RUN, WAITING, Row, load_claims
@@ -158,45 +153,6 @@ def test_a_claim_is_drawn_twice():
     assert (old, new) == pytest.approx((3.0, 10.0))
     assert y_old < y_new and grey == forest.EARLIER
     assert beside(ax) == ["then: undecided", "now: agrees"]
-
-
-@pytest.mark.parametrize(
-    "figure",
-    [
-        lambda: forest.forest([AHEAD, LOWER, NEVER, WAITS]),
-        lambda: forest.twice([BEHIND], [BEHIND], ("then", "now")),
-    ],
-)
-def test_the_narrow_figure_says_and_draws_the_same(figure):
-    wide = figure()
-    words = [[*(text.get_text() for text in ax.get_yticklabels()), *beside(ax)] for ax in wide.axes]
-    above = [" ".join(beside(ax)) for ax in wide.narrow.axes]
-    for said, told in zip(words, above, strict=True):
-        for text in said:
-            assert " ".join(text.split()).replace(" kind", "; kind") in told
-    for ax, narrow in zip(wide.axes, wide.narrow.axes, strict=True):
-        assert ax.get_xlim() == narrow.get_xlim()
-        for shape in "oD":
-            found = [(x, colour) for x, _, colour in markers(narrow, shape)]
-            assert found == [(x, colour) for x, _, colour in markers(ax, shape)]
-
-
-def test_the_narrow_figure_is_legible_on_a_phone_and_nothing_overlaps():
-    figure = forest.forest([AHEAD, BEHIND, WAITS, NEVER]).narrow
-    (ax,) = figure.axes
-    figure.canvas.draw()
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert all(above.y0 > below.y1 - 3 for above, below in pairwise(boxes))
-    width = figure.get_size_inches()[0]
-    assert min(text.get_fontsize() for text in ax.texts) / 72 / width * 358 > 10, "pixels"
-    dots = [ax.transData.transform((x, y))[1] for s in "oD" for x, y, _ in markers(ax, s)]
-    assert not any(box.y0 < y < box.y1 for box in boxes for y in dots)
-
-
-def test_a_notebook_stores_the_narrow_figure_beside_the_wide_one():
-    data, _ = DisplayFormatter().format(forest.forest([AHEAD]))
-    picture = Image.open(io.BytesIO(base64.b64decode(data[forest.NARROW])))
-    assert picture.width == pytest.approx(forest.PHONE * forest.PHONE_DPI, rel=0.05)
 
 
 def test_nothing_to_draw_is_refused():

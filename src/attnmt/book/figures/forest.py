@@ -6,15 +6,11 @@ paper lies to the right of zero. A band shows the margin within which systems co
 
     forest([row for row in judge() if row.claim.group == "Luong, Table 4"])
 
-:func:`twice` draws what two sets of runs say of the same claims. A notebook stores either figure
-also as it fits a phone, with the words of a row above its interval.
+:func:`twice` draws what two sets of runs say of the same claims.
 """
 
-import base64
-import io
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -47,21 +43,14 @@ COLOURS = {
 EARLIER = "#8a8a8a"
 PAPER = "#e69f00"
 MARGIN = "#e2e2e2"
-NARROW = "application/vnd.attnmt.narrow+png"  # the picture for a phone, in a notebook's output
 HEIGHT = 0.45  # inches of a row
 PANEL = 0.75  # and of a panel's axis
 WIDTH = 9
-APART = 0.4  # rows between two intervals of a claim
-PHONE = 4.4  # inches, where words stand above: a phone shows nearly all of their size
-PHONE_DPI = 150
-LINE = 0.2  # inches of a line of such words
-GAP = 0.5  # lines between a row and the next
 FULL_SCALE = 20  # differences beyond are drawn on a scale that is squeezed ...
 LINEAR = 10  # ... from here on
 TICKS = (-60, -20, -5, 0, 5, 20, 60)
 LABEL = 46  # characters of a line of a claim
 BESIDE = 36  # and of the words beside it
-ABOVE = 52  # and of either on a phone
 
 
 def direction(row: Row) -> int:
@@ -87,7 +76,8 @@ def theirs(row: Row) -> float | None:
 def said(row: Row) -> str:
     """What stands beside a row: our numbers with the verdict, or why there is none."""
     if (found := ours(row)) is None:
-        return textwrap.shorten(f"{row.verdict}: {row.missing}", 3 * BESIDE, placeholder=" ...")
+        short = textwrap.shorten(f"{row.verdict}: {row.missing}", 3 * BESIDE, placeholder=" ...")
+        return textwrap.fill(short, BESIDE)
     middle, low, high = (f"{x:+.{digits(row.claim)}f}".replace("-", "−") for x in found)
     kind = "question" if row.claim.kind == "Q" else f"kind {row.claim.kind}: {row.verdict}"
     return f"{middle} ({low} to {high})\n{kind}"
@@ -98,34 +88,12 @@ def _short(row: Row) -> str:
     return row.verdict if row.claim.judged else said(row).partition("\n")[0]
 
 
-def label(row: Row, width: int = LABEL) -> str:
+def label(row: Row) -> str:
     """A claim in lines. Which lengths a share compares is for the axis and the caption to say."""
-    return textwrap.fill(row.claim.claim.partition(": share of")[0], width)
+    return textwrap.fill(row.claim.claim.partition(": share of")[0], LABEL)
 
 
-@dataclass(frozen=True)
-class Mark:
-    """An interval, and what is said of it."""
-
-    row: Row
-    words: str
-    colour: str
-    ink: str  # the colour of the words
-    paper: float | None = None  # the paper's own difference, in the claim's direction
-
-
-class Forest(Figure):
-    """A figure of which a notebook also stores another, ``narrow``, for phones."""
-
-    narrow: Figure
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        file = io.BytesIO()
-        self.narrow.savefig(file, format="png", dpi=PHONE_DPI, bbox_inches="tight")
-        return {NARROW: base64.b64encode(file.getvalue()).decode()}
-
-
-def forest(rows: Sequence[Row]) -> Forest:
+def forest(rows: Sequence[Row]) -> Figure:
     """Draw some claims; each unit has a panel of its own.
 
     Args:
@@ -134,21 +102,20 @@ def forest(rows: Sequence[Row]) -> Forest:
     Raises:
         ValueError: there are no rows.
     """
-    if not rows:
-        raise ValueError("a forest plot needs at least one claim")
-    figure = _figure([[_mark(row)] for row in rows])
-    for each, columns in ((figure, 4), (figure.narrow, 1)):
-        each.legend(handles=_key(rows), loc="outside lower center", ncols=columns, fontsize=9)
+    figure, panels = _panels(rows)
+    for ax, panel in panels:
+        draw(panel, ax)
+    figure.legend(handles=_key(rows), loc="outside lower center", ncols=4, fontsize=9)
     return figure
 
 
-def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> Forest:
+def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> Figure:
     """Draw the same claims by two sets of runs: thin and grey before, in colour after.
 
     Args:
         before: rows with a decision.
         after: rows of the same claims, in the same order, with a decision.
-        names: what the words call both sets.
+        names: what the legend calls both sets.
 
     Raises:
         ValueError: there are no rows, they are of different claims, or one has no decision.
@@ -157,43 +124,36 @@ def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -
         raise ValueError("both sets of runs need the same claims in the same order")
     if any(row.decision is None for row in (*before, *after)):
         raise ValueError("every row needs a decision in both sets of runs")
-    if not after:
-        raise ValueError("a forest plot needs at least one claim")
-    return _figure(
-        [
-            [
-                Mark(old, f"{names[0]}: {_short(old)}", EARLIER, COLOURS[NOT_RUN]),
-                Mark(new, f"{names[1]}: {_short(new)}", *2 * [COLOURS[new.verdict]]),
-            ]
-            for old, new in zip(before, after, strict=True)
-        ]
-    )
-
-
-def _mark(row: Row) -> Mark:
-    colour = COLOURS[row.verdict]
-    return Mark(row, said(row), colour, colour, theirs(row))
-
-
-def _figure(claims: Sequence[Sequence[Mark]]) -> Forest:
-    """Claims, each with its marks, in a panel for each unit: wide, and narrow for a phone."""
-    units = list(dict.fromkeys(marks[0].row.claim.metric for marks in claims))
-    panels = [[m for m in claims if m[0].row.claim.metric == unit] for unit in units]
-    figure = plt.figure(FigureClass=Forest, layout="constrained")
-    figure.narrow = Figure(layout="constrained")
-    wide = [HEIGHT * len(panel) + PANEL for panel in panels]
-    for ax, panel in zip(_axes(figure, WIDTH, wide), panels, strict=True):
-        _draw(panel, ax)
-    narrow = [LINE * sum(map(_lines, panel)) + PANEL for panel in panels]
-    for ax, panel in zip(_axes(figure.narrow, PHONE, narrow), panels, strict=True):
-        _draw_narrow(panel, ax)
+    earlier = {row.claim.id: row for row in before}
+    figure, panels = _panels(after)
+    for ax, panel in panels:
+        for y, row in enumerate(panel):
+            old = earlier[row.claim.id]
+            _margin(row, y, ax)
+            _interval(old, y - 0.2, ax, color=EARLIER)
+            _interval(row, y + 0.2, ax, color=COLOURS[row.verdict])
+            _beside(f"{names[0]}: {_short(old)}", y - 0.2, ax, color=COLOURS[NOT_RUN])
+            _beside(f"{names[1]}: {_short(row)}", y + 0.2, ax, color=COLOURS[row.verdict])
+        _finish(panel, ax, [*panel, *(earlier[row.claim.id] for row in panel)])
     return figure
 
 
-def _axes(figure: Figure, width: float, heights: Sequence[float]) -> Sequence[Axes]:
-    """Axes of some heights below each other, all in inches, and room for a legend."""
-    figure.set_size_inches(width, sum(heights) + 0.4)
-    return figure.subplots(len(heights), height_ratios=heights, squeeze=False)[:, 0]
+def _panels(rows: Sequence[Row]) -> tuple[Figure, list[tuple[Axes, list[Row]]]]:
+    """A figure with an axis for each unit, and the unit's rows."""
+    if not rows:
+        raise ValueError("a forest plot needs at least one claim")
+    units = list(dict.fromkeys(row.claim.metric for row in rows))
+    panels = [[row for row in rows if row.claim.metric == unit] for unit in units]
+    heights = [HEIGHT * len(panel) + PANEL for panel in panels]
+    figure, axes = plt.subplots(
+        len(panels),
+        1,
+        figsize=(WIDTH, sum(heights) + 0.4),
+        height_ratios=heights,
+        layout="constrained",
+        squeeze=False,
+    )
+    return figure, list(zip(axes[:, 0], panels, strict=True))
 
 
 def draw(rows: Sequence[Row], ax: Axes) -> None:
@@ -205,90 +165,46 @@ def draw(rows: Sequence[Row], ax: Axes) -> None:
     units = {row.claim.metric for row in rows}
     if len(units) != 1:
         raise ValueError(f"one axis cannot have several units: {', '.join(sorted(units))}")
-    _draw([[_mark(row)] for row in rows], ax)
+    for y, row in enumerate(rows):
+        _margin(row, y, ax)
+        if (paper := theirs(row)) is not None:
+            ax.plot(paper, y, "D", markersize=7, color=PAPER, markeredgecolor="black")
+        _interval(row, y, ax, color=COLOURS[row.verdict])
+        _beside(said(row), y, ax, color=COLOURS[row.verdict])
+    _finish(rows, ax, rows)
 
 
-def _draw(panel: Sequence[Sequence[Mark]], ax: Axes) -> None:
-    """Claims to the left of their intervals, and what is said to the right."""
-    across = ax.get_yaxis_transform()
-    for at, marks in enumerate(panel):
-        _margin(marks[0].row, at, ax)
-        for number, mark in enumerate(marks):
-            y = at + APART * (number - (len(marks) - 1) / 2)
-            _interval(mark, y, ax)
-            words = "\n".join(textwrap.fill(line, BESIDE) for line in mark.words.splitlines())
-            ax.text(1.02, y, words, transform=across, va="center", fontsize=9, color=mark.ink)
-    ax.set_yticks(range(len(panel)), [label(marks[-1].row) for marks in panel], fontsize=9)
-    for text, marks in zip(ax.get_yticklabels(), panel, strict=True):
-        text.set_color(_ink(marks))
-    ax.set(ylim=(len(panel) - 0.4, -0.6))
-    _finish(panel, ax)
-
-
-def _draw_narrow(panel: Sequence[Sequence[Mark]], ax: Axes) -> None:
-    """Claims, and what is said, above their intervals; heights are counted in lines."""
-    place = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 10}
-    place |= {"bbox": {"facecolor": "white", "linewidth": 0, "pad": 1.2}}  # hides zero's line
-    y = 0.5
-    for marks in panel:
-        row = marks[-1].row
-        for line in label(row, ABOVE).splitlines():
-            ax.text(0.01, y, line, color=_ink(marks), **place)
-            y += 1
-        for mark in marks:
-            for line in _narrow_words(mark):
-                ax.text(0.01, y, line, color=mark.ink, **place)
-                y += 1
-        _margin(row, y + (len(marks) - 1) / 2, ax, len(marks))
-        for mark in marks:
-            _interval(mark, y, ax)
-            y += 1
-        y += GAP
-    ax.set_yticks([])
-    ax.set(ylim=(y - 0.5, 0))
-    _finish(panel, ax)
-
-
-def _narrow_words(mark: Mark) -> list[str]:
-    return textwrap.wrap(mark.words.replace("\n", "; "), ABOVE)
-
-
-def _lines(marks: Sequence[Mark]) -> float:
-    """How many lines a claim takes where words stand above intervals."""
-    words = label(marks[-1].row, ABOVE).splitlines()
-    return len(words) + sum(1 + len(_narrow_words(mark)) for mark in marks) + GAP
-
-
-def _ink(marks: Sequence[Mark]) -> str:
-    return "black" if marks[-1].row.decision else COLOURS[NOT_RUN]
-
-
-def _margin(row: Row, y: float, ax: Axes, height: float = 1) -> None:
+def _margin(row: Row, y: float, ax: Axes) -> None:
     if row.claim.margin:
         width = 2 * row.claim.margin
-        left = -row.claim.margin
-        ax.barh(y, width, left=left, height=0.8 * height, color=MARGIN, linewidth=0)
+        ax.barh(y, width, left=-row.claim.margin, height=0.8, color=MARGIN, linewidth=0)
 
 
-def _interval(mark: Mark, y: float, ax: Axes) -> None:
-    """Our difference and its interval, over the paper's."""
-    if mark.paper is not None:
-        ax.plot(mark.paper, y, "D", markersize=7, color=PAPER, markeredgecolor="black")
-    if (found := ours(mark.row)) is None:
+def _interval(row: Row, y: float, ax: Axes, *, color: str) -> None:
+    """Our difference and its interval."""
+    if (found := ours(row)) is None:
         return
     middle, low, high = found
-    ax.plot([low, high], [y, y], color=mark.colour, linewidth=2.5, solid_capstyle="butt")
-    ax.plot(middle, y, "o", markersize=7, color=mark.colour)
+    ax.plot([low, high], [y, y], color=color, linewidth=2.5, solid_capstyle="butt")
+    ax.plot(middle, y, "o", markersize=7, color=color)
 
 
-def _finish(panel: Sequence[Sequence[Mark]], ax: Axes) -> None:
-    """Zero, the unit, and room for all that is drawn."""
-    rows = [mark.row for marks in panel for mark in marks]
+def _beside(text: str, y: float, ax: Axes, *, color: str) -> None:
+    across = ax.get_yaxis_transform()
+    ax.text(1.02, y, text, transform=across, va="center", fontsize=9, color=color)
+
+
+def _finish(rows: Sequence[Row], ax: Axes, drawn: Sequence[Row]) -> None:
+    """The claims at the left, zero, the unit, and room for all that is drawn."""
+    ax.set_yticks(range(len(rows)), [label(row) for row in rows], fontsize=9)
+    for text, row in zip(ax.get_yticklabels(), rows, strict=True):
+        text.set_color("black" if row.decision else COLOURS[NOT_RUN])
     ax.axvline(0, color="#444444", linewidth=1)
+    ax.set(ylim=(len(rows) - 0.4, -0.6))
     ax.set_xlabel(UNITS[rows[0].claim.metric], fontsize=10)
     ax.tick_params(axis="x", labelsize=9)
     ax.grid(visible=False, axis="y")
-    _limits(rows, ax)
+    _limits(drawn, ax)
 
 
 def _limits(rows: Sequence[Row], ax: Axes) -> None:
