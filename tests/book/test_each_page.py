@@ -170,6 +170,15 @@ BEYOND = """() => {
     }
     return found;
 }"""
+# A new width is laid out, and what moves because of it has come to rest.
+AT_REST = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    await frame();
+    await frame();
+    const ends = (one) => one.effect.getTiming().iterations === 1;
+    await Promise.allSettled(document.getAnimations().filter(ends).map((one) => one.finished));
+    await frame();
+}"""
 FORESTS = """() => [...document.querySelectorAll('img[alt*="forest" i]')].map((image) => {
     const box = image.getBoundingClientRect();
     return [box.left, box.right, innerWidth];
@@ -180,6 +189,7 @@ def test_nothing_runs_out_of_its_column(page):
     found = {}
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(AT_REST)
         if beyond := page.evaluate(BEYOND):
             found[width] = beyond
         for left, right, inner in page.evaluate(FORESTS):  # the verdicts stand at the right
