@@ -15,14 +15,7 @@ from attnmt import force_align, multi30k
 from attnmt.corpus import Link, Pair
 from attnmt.evidence.gold import gold_pairs
 from attnmt.evidence.store import load_run
-from studies.study import (
-    head_of,
-    open_store,
-    recorded_on,
-    save_store,
-    store_of,
-    trained_model,
-)
+from studies.study import head_of, open_store, recorded_on, save_store, store_of, trained_model
 
 STORE = store_of(__file__)
 TRAIN = 29_000

@@ -35,14 +35,7 @@ from attnmt.model import seeded
 from attnmt.recipes import Recipe
 from attnmt.text.subwords import in_words
 from attnmt.training import fit
-from studies.study import (
-    head_of,
-    open_store,
-    recorded_on,
-    save_store,
-    store_of,
-    trained_model,
-)
+from studies.study import head_of, open_store, recorded_on, save_store, store_of, trained_model
 
 STORE = store_of(__file__)
 STRONGEST = "strongest-pieces"

@@ -10,6 +10,7 @@
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -116,13 +117,14 @@ def always_again(
 # ------------------------------------------------------------------ lists in Markdown
 
 
-class Markdown(SphinxDirective):
+class Markdown(SphinxDirective, ABC):
     """A directive that shows lines of Markdown: a subclass says which, and their class."""
 
     shown_as = "all-claims"
 
+    @abstractmethod
     def lines(self) -> list[str]:
-        raise NotImplementedError
+        """The lines of Markdown."""
 
     @property
     def root(self) -> Path:
