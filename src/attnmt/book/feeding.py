@@ -102,8 +102,8 @@ def influence(aligns: Sequence[Tensor], t: int, earlier: int) -> float:
     return 0.0 if gradient is None else float(gradient.norm())
 
 
-def deepest(last: Tensor, kind: str = "Softmax") -> int:
-    """Most operations of a kind on any path of the graph that ends in a tensor."""
+def deepest(last: Tensor) -> int:
+    """Most softmaxes on any path of the graph that ends in a tensor."""
     known: dict[object, int] = {}
     stack = [last.grad_fn]
     while stack:
@@ -113,5 +113,5 @@ def deepest(last: Tensor, kind: str = "Softmax") -> int:
             stack += waiting
             continue
         most = max((known[n] for n in before), default=0)
-        known[stack.pop()] = most + (kind in type(node).__name__)
+        known[stack.pop()] = most + ("Softmax" in type(node).__name__)
     return known[last.grad_fn]
