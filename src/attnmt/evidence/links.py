@@ -63,8 +63,10 @@ def forced_batches(
 
 def weights_on(model: Translator, pair: Pair) -> Tensor:
     """Where a model looks while it reads the reference: (T, S), a row for each target word."""
-    ((_, weights),) = _looks(model, [pair])
-    return weights
+    ((_, batch),) = forced_batches(model, [pair])
+    with evaluating(model):
+        _, align = model(batch)  # (1, T, S); </s> has a row, too
+    return align[0, : len(pair.target)].cpu()
 
 
 def gold_mass(model: Translator, pairs: Sequence[Pair]) -> float:
@@ -95,7 +97,7 @@ def _looks(model: Translator, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ten
     """Each pair, and where the model looks while it reads the reference, (T, S)."""
     for chosen, batch in forced_batches(model, pairs):
         with evaluating(model):
-            _, align = model(batch)  # (B, T, S); </s> has a row of T, too
+            _, align = model(batch)  # (B, T, S)
         for pair, weights in zip(chosen, align.cpu(), strict=True):
             yield pair, weights[: len(pair.target), : len(pair.source)]
 
