@@ -52,7 +52,7 @@ CAPTION_WORDS = 30
 TABLE_ROWS = 13
 CLAIMS = 20  # more claims are shown without their numbers
 CLAIM, BESIDE = 34, 26  # letters in a line of a forest plot: of a claim, and beside its interval
-AXIS = 140  # the height of what stands above a forest plot's rows
+AXIS = 230  # the height that a forest plot needs besides its rows
 SPOKEN = 140 / 60  # words a second
 LOOK = {"stage": 60, "picture": 40, "equation": 20, "table": 5, "forest-rows": 5}
 LOOK |= {"code": 4, "output": 4, "text": 0}
@@ -401,7 +401,8 @@ class Deck:
                 words = [part.get_text() for part in beside.find_all("div")]
                 lines = sum(lines_of(part, BESIDE) for part in words)
                 heights.append(max(lines, lines_of(claim.get_text(), CLAIM)) * 30 + 11)
-            for part in parts(heights, ROOM - AXIS):
+            lead = sum(item.height for item, _ in self.leads)
+            for part in parts(heights, ROOM - AXIS - lead):
                 table.clear()
                 table.extend([head, *rows[part]])
                 whole.append(table)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
+from matplotlib.colors import to_rgb
 
 from attnmt.book.figures import forest
 from attnmt.evidence.claims import NOT_RUN, WAITING, Row, load_claims
@@ -208,6 +209,20 @@ def test_a_claim_is_drawn_twice():
     assert y_old < y_new and grey == forest.EARLIER and colour == forest.COLOURS["agrees"]
     assert panel.beside == [["then: undecided", "now: agrees"]]
     assert panel.told[0].startswith("then +3.0 (") and "; now +10.0 (" in panel.told[0]
+
+
+@pytest.mark.parametrize("ground", ["white", "black"])
+def test_intervals_stand_out_on_light_and_dark_pages(ground):
+    """3 to 1, as WCAG asks of what is no text."""
+
+    def luminance(colour):
+        parts = np.array(to_rgb(colour))
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    for colour in {*forest.COLOURS.values(), forest.EARLIER} - {forest.INK}:
+        dark, light = sorted([luminance(colour), luminance(ground)])
+        assert (light + 0.05) / (dark + 0.05) >= 3, colour
 
 
 def test_nothing_to_draw_is_refused():

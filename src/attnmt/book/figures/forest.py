@@ -32,9 +32,9 @@ UNITS = {
     "entropy": "difference in entropy (bits)",
     "cpu_seconds": "difference in CPU-seconds",
 }
-COLOURS = {
-    "agrees": "#00795a",
-    "opposite": "#b8400a",
+COLOURS = {  # seen on white and on black
+    "agrees": "#009e73",
+    "opposite": "#d55e00",
     "no difference": "#0072b2",
     "undecided": INK,
     NO_VERDICT: INK,
@@ -45,7 +45,7 @@ FULL_SCALE = 20  # differences beyond are drawn on a scale that is squeezed ...
 LINEAR = 10  # ... from here on
 TICKS = (0, 20, -20, 5, -5, 40, -40, 10, -10)  # of such a scale, the first ones first
 APART = 0.12  # of an axis, between two of its numbers, at least
-BINS = 5  # between the numbers of an axis, at most
+BINS = 4  # between the numbers of an axis, at most
 ROOM = 0.06  # of an axis, left free at both of its ends
 
 # Narrow as it stands; the query lets the parts of a row stand beside each other.
@@ -160,7 +160,7 @@ class Forest:
     def _repr_html_(self) -> str:
         tables = "".join(map(_table, self.panels))
         marks = [mark for panel in self.panels for marks in panel for mark in marks]
-        return f'<div class="forest" lang="en">{STYLE}\n{_key(marks)}{tables}</div>'
+        return f'<div class="forest">{STYLE}\n{_key(marks)}{tables}</div>'
 
 
 def forest(rows: Sequence[Row]) -> Forest:
