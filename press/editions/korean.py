@@ -12,7 +12,12 @@ English until a translator has looked at it and removed the mark. Code and outpu
 pages' own, and each heading keeps its English address. What a cell says in words, and a sentence
 repeats (`3 seeds`), is in `_said.po`, with `{}` for each number; what is not there stays English.
 Pictures are stored outputs and stay English: a figure's caption ends with the words of its axes, in
-Korean by `_labels.po`.
+Korean by `_labels.po`. Live boxes have their words in `book/_live/words_ko.mjs`.
+
+`make korean` generates the edition into `_build/korean`, and builds it with its slides. There, with
+`PYTHONPATH=.`, `python -m press.editions.pdf` prints it, and `python -m press.editions.student`
+makes its student edition. The button *Colab* opens the English page, which the repository has; a
+Korean one can be downloaded at its top and uploaded there.
 """
 
 from __future__ import annotations

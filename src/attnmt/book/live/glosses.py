@@ -60,6 +60,7 @@ def ruby(word: str, below: str) -> str:
 
 
 def is_word(token: str) -> bool:
+    """Whether a token is no mark: it has a letter or a digit."""
     return any(letter.isalnum() for letter in token)
 
 
