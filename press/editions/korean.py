@@ -15,6 +15,11 @@ a sentence that repeats it (`3 seeds`), is in `_said.po`, with `{}` for each num
 there stays English. Pictures are stored outputs and stay English: a figure's caption ends with the
 words of its axes, in Korean by `_labels.po`. The words round the pages, of the theme and of
 buttons, slides and the printed book, are in `_words.po`.
+
+`make korean` generates the edition into `_build/korean`, and builds it with its slides. There, with
+`PYTHONPATH=.`, `python -m press.editions.pdf` prints it, and `python -m press.editions.student`
+makes its student edition. The button *Colab* opens the English page, which the repository has; a
+Korean one can be downloaded at its top and uploaded there.
 """
 
 from __future__ import annotations
