@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -27,8 +28,8 @@ def there(tmp_path_factory):
     source = tmp_path_factory.mktemp("korean")
     korean.generate(source)
     (source / "_toc.yml").write_text(yaml.safe_dump(TOC), encoding="utf8")
-    build = [sys.executable, "-m", "jupyter_book", "build", source, "--path-output", source]
-    done = subprocess.run([*build, "--quiet"], capture_output=True, text=True)
+    build = [Path(sys.executable).with_name("jupyter-book"), "build", source, "--quiet"]
+    done = subprocess.run([*build, "--path-output", source], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     site = tmp_path_factory.mktemp("site")
     for part in SITE.iterdir():

@@ -390,7 +390,8 @@ def test_a_particle_stays_with_its_word():
         '<img alt="점수(score)는"><p>점수는 <em>s</em> 값</p>'
     ).replace("\u2060", "|")
     assert shown == (
-        "<p>쿼리(query)|입니다 <math>x</math>|는 <span><code>y</code></span>|를 69%|가 “점수”|라고</p>"
+        "<p>쿼리(query)|입니다 <math>x</math>|는 "
+        "<span><code>y</code></span>|를 69%|가 “점수”|라고</p>"
         '<img alt="점수(score)는"><p>점수는 <em>s</em> 값</p>'
     )
 
