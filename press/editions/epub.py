@@ -147,17 +147,20 @@ class Writer:
     def add(self, page: str) -> list[Entry]:
         """Write a page; returns the lines that it has in the contents."""
         text = self.article(page)
+        styles = [tag.extract() for tag in text.find_all("style") if not tag.find_parent("svg")]
         lines = headings(text)
         body = text.decode_contents(formatter="minimal")
         body = SMALL.sub(lambda name: CAPITALS[name[0]], body)
-        self.files[name_of(page)] = self.page(lines[0].plain, body).encode()
+        own = "".join(dict.fromkeys(map(str, styles)))
+        self.files[name_of(page)] = self.page(lines[0].plain, body, own).encode()
         return lines
 
-    def page(self, title: str, body: str) -> str:
+    def page(self, title: str, body: str, own: str = "") -> str:
+        """A file of XHTML, with the book's styles and its own."""
         styles = [name for name in self.files if name.endswith(".css")]
         links = "".join(f'<link rel="stylesheet" href="{name}"/>' for name in styles)
         told = {"language": self.language, "title": html.escape(title)}
-        return PAGE.substitute(told, styles=links, body=body)
+        return PAGE.substitute(told, styles=links + own, body=body)
 
 
 def fold(box: Tag) -> None:

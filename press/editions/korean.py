@@ -9,7 +9,8 @@ The catalogue has a file for each page, and a message for each of its blocks
 (`press.editions.blocks`).
 Where the English of a block has changed, its message is marked *fuzzy* and the page shows the
 English until a translator has looked at it and removed the mark. Code and outputs are the English
-pages' own, and each heading keeps its English address. What a cell says in words, in a table or in
+pages' own, and each heading keeps its English address. A forest plot is text: its axes, signs and
+verdicts are in Korean, its claims in English. What a cell says in words, in a table or in
 a sentence that repeats it (`3 seeds`), is in `_said.po`, with `{}` for each number; what is not
 there stays English. Pictures are stored outputs and stay English: a figure's caption ends with the
 words of its axes, in Korean by `_labels.po`. The words round the pages, of the theme and of
@@ -29,6 +30,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from html import escape, unescape
 from itertools import pairwise
 from pathlib import Path
 
@@ -83,6 +85,7 @@ WORDS = "_words"  # the catalogue of the words round the pages, kept by hand
 LABELS = "_labels"  # the catalogue of what stands at the axes of figures, kept by hand
 AXES = {"xlabel", "ylabel", "title", "label", "set_xlabel", "set_ylabel", "set_title"}
 MARKDOWN = "text/markdown"
+FOREST = '<div class="forest"'  # how a forest plot begins
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
 BORN = datetime(2026, 11, 24, tzinfo=UTC)  # in the files' heads
@@ -227,6 +230,16 @@ def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
     found = [(one, texts.get(Message("figure", one))) for one in labels_of(cell)]
     words = [f"{' '.join(one.split())} – {korean.text}" for one, korean in found if korean]
     return WITHIN.format(words="; ".join(words)) if words else ""
+
+
+def plot_in_korean(html: str, words: Dictionary) -> str:
+    """A forest plot with what it says in words in Korean; its claims stay English."""
+
+    def korean(found: re.Match) -> str:
+        return found[1] + escape(in_words(unescape(found[2]), words))
+
+    html = html.replace('role="rowheader"', 'role="rowheader" lang="en"')
+    return re.sub(r'(>\s*|aria-label=")([^<>"]*[^<>"\s])(?=\s*<|")', korean, html)
 
 
 def messages(page: str, root: Path = ROOT) -> list[Message]:
@@ -377,6 +390,9 @@ def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNod
         if look.texts and (within := labels_in_korean(cell, labels)):
             figure = cell.metadata.mystnb.figure
             figure.caption = f"{figure.caption.rstrip()} {within}"
+        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+            if look.texts and FOREST in data.get("text/html", ""):
+                data["text/html"] = plot_in_korean(data["text/html"], look.said)
     if notice := notice_of(look):
         first = next(c for c in notebook.cells if c.cell_type == "markdown")
         first.source = with_notice(first.source, notice)

@@ -26,6 +26,7 @@ from pathlib import Path
 from string import Template
 
 import pygments
+from bs4 import BeautifulSoup
 from docutils import nodes
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -50,8 +51,11 @@ ITEM_WORDS = 34
 CAPTION_WORDS = 30
 TABLE_ROWS = 13
 CLAIMS = 20  # more claims are shown without their numbers
+CLAIM, BESIDE = 34, 26  # letters in a line of a forest plot: of a claim, and beside its interval
+AXIS = 230  # the height that a forest plot needs besides its rows
 SPOKEN = 140 / 60  # words a second
-LOOK = {"stage": 60, "picture": 40, "equation": 20, "table": 5, "code": 4, "output": 4, "text": 0}
+LOOK = {"stage": 60, "picture": 40, "equation": 20, "table": 5, "forest-rows": 5}
+LOOK |= {"code": 4, "output": 4, "text": 0}
 # seconds: a picture, and a line of anything else
 LIVE = """<link rel="stylesheet" href="../_static/live/see.css">
 <script type="module" src="../_static/live/page.mjs"></script>"""
@@ -374,6 +378,8 @@ class Deck:
         if html.startswith('<div class="gloss">'):
             letters = len(re.sub(r"<[^>]*>", "", html))
             self.show("text", html, (1 + letters // LETTERS) * 2 * LINE)
+        if html.startswith('<div class="forest"'):
+            self.forest(html, caption)
         if not html.startswith(("<img", "<svg")):
             return
         if html.startswith("<svg"):
@@ -383,6 +389,27 @@ class Deck:
         self.show("picture", f"{html}<p>{self.span(short)}</p>", 470)
         if plain(caption) != plain(short):
             self.say(nodes.paragraph("", "", *caption))
+
+    def forest(self, html: str, caption: Words) -> None:
+        """A forest plot: under each axis as many of its claims as a slide has room for."""
+        whole = BeautifulSoup(html, "html.parser").div
+        for table in [table.extract() for table in whole.find_all(role="table")]:
+            head, *rows = [row.extract() for row in table.find_all(role="row")]
+            heights = []
+            for row in rows:
+                claim, _, beside = row.find_all(role=["rowheader", "cell"])
+                words = [part.get_text() for part in beside.find_all("div")]
+                lines = sum(lines_of(part, BESIDE) for part in words)
+                heights.append(max(lines, lines_of(claim.get_text(), CLAIM)) * 30 + 11)
+            lead = sum(item.height for item, _ in self.leads)
+            for part in parts(heights, ROOM - AXIS - lead):
+                table.clear()
+                table.extend([head, *rows[part]])
+                whole.append(table)
+                height = AXIS + sum(heights[part])
+                self.show("forest-rows", str(whole), height, lines=part.stop - part.start)
+            table.extract()
+        self.say(nodes.paragraph("", "", *caption))
 
     def live(self, stage: nodes.raw, caption: nodes.container) -> None:
         """The component itself; a printed slide has its still."""

@@ -180,9 +180,11 @@ AT_REST = """async () => {
     await Promise.allSettled(document.getAnimations().filter(ends).map((one) => one.finished));
     await frame();
 }"""
-FORESTS = """() => [...document.querySelectorAll('img[alt*="forest" i]')].map((image) => {
-    const box = image.getBoundingClientRect();
-    return [box.left, box.right, innerWidth];
+# Of each cell of a forest plot: its ends, the size of its letters, and whether any are cut off.
+FORESTS = """() => [...document.querySelectorAll(".forest [role=row] > :not(.head)")].map((one) => {
+    const box = one.getBoundingClientRect();
+    const size = parseFloat(getComputedStyle(one).fontSize);
+    return [box.left, box.right, size, one.scrollWidth > one.clientWidth];
 })"""
 
 
@@ -193,8 +195,8 @@ def test_nothing_runs_out_of_its_column(page):
         page.evaluate(AT_REST)
         if beyond := page.evaluate(BEYOND):
             found[width] = beyond
-        for left, right, inner in page.evaluate(FORESTS):  # the verdicts stand at the right
-            assert left >= 0 and right <= inner, (width, left, right)
+        for left, right, size, cut in page.evaluate(FORESTS):
+            assert left >= 0 and right <= width and size >= 10 and not cut, (width, left, right)
     page.set_viewport_size(DESK)
     assert found == {}
 

@@ -18,7 +18,8 @@ href="#a">#</a></h1><p id="1">One<br>two <a href="b.html#x y">b</a> <a href="c.h
 alt="p"><svg viewBox="0 0 1 1"><clipPath id="1"></clipPath></svg><span class="math"><math><mi>x</mi>
 </math></span><script>1</script><noscript><p>still</p></noscript><div class="dropdown admonition">
 <p class="admonition-title">Solution</p><p>42</p></div><details><summary><p>Show</p>
-<p class="expanded">Hide</p></summary>code</details></section></article>"""
+<p class="expanded">Hide</p></summary>code</details>
+<div><style>.a>b{margin:0}</style>one</div><div><style>.a>b{margin:0}</style>two</div></section></article>"""
 
 
 @pytest.fixture
@@ -44,6 +45,12 @@ def test_a_page_is_xml_with_everything_in_its_place(written):
     assert page.find(f".//{HTML}script") is None
     text = "".join(page.itertext())
     assert "still" in text and "Hide" not in text
+
+
+def test_a_style_stands_in_the_head_and_once(written):
+    _, _, page = written
+    assert [style.text for style in page.iter(f"{HTML}style")] == [".a>b{margin:0}"]
+    assert page.find(f"{HTML}head/{HTML}style") is not None
 
 
 def test_links_lead_inside_the_book_outside_or_nowhere(written):

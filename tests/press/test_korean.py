@@ -9,12 +9,14 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 import sphinx_book_theme
+from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.utils import new_document
 from hypothesis import given
 from hypothesis import strategies as st
 from sphinx import locale
 
+from attnmt.book.figures.forest import STYLE
 from press.contents import ROOT, file_of, lectures, settings
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
@@ -239,6 +241,25 @@ def test_a_page_says_it_in_korean():
     notebook, _ = korean.translated("book/07_decoding")
     shown = "\n".join(cell.source for cell in notebook.cells)
     assert re.search(r"<!--caption_seeds-->시드 \d+개<!--/-->", shown)
+
+
+def test_a_forest_plot_has_its_axes_signs_and_verdicts_in_korean():
+    page, _ = korean.translated("book/08_whole_family")
+    outputs = [output for cell in page.cells for output in cell.get("outputs", [])]
+    plots = [
+        html for o in outputs if korean.FOREST in (html := o.get("data", {}).get("text/html", ""))
+    ]
+    assert len(plots) > 4
+    for html in plots:
+        soup = BeautifulSoup(html, "html.parser")
+        texts = soup.select("p span, .head, .axis, b")
+        texts = ["".join(text.find_all(string=True, recursive=False)) for text in texts]
+        texts += [table["aria-label"] for table in soup.find_all(role="table")]
+        assert [text for text in texts if not re.search("[가-힣]", text)] == []
+        assert not re.search(r">kind \w:|\d to [+−]\d[^<]*</div>", html)
+        claims = soup.find_all(role="rowheader")
+        assert claims and all(claim["lang"] == "en" for claim in claims)
+        assert soup.style.string in STYLE, "a style has no words"
 
 
 def test_what_is_said_in_korean_has_all_the_numbers():

@@ -4,11 +4,14 @@ import re
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 from docutils import nodes
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from sphinx.application import Sphinx
 
+from attnmt.book.figures.forest import forest, label
 from attnmt.book.live.glosses import gloss
+from attnmt.evidence.claims import Row, load_claims
 from press.editions import korean, slides
 from press.extensions.formulas import mathml
 
@@ -246,6 +249,26 @@ def test_a_picture_has_its_alt_text_and_a_short_caption(deck):
     assert 'alt="A &quot;dot&quot;"' in shown(made.slides[-1])
     assert "Short." in shown(made.slides[-1]) and "Long" not in shown(made.slides[-1])
     assert "Long" in notes(made.slides[-1])
+
+
+def test_a_forest_plot_is_cut_between_its_claims(deck):
+    """Each part has the axis and the key again, and its caption is said once."""
+    some = load_claims().claims
+    rows = [Row(claim, None, missing="no run") for claim in some if claim.metric in ("bleu", "aer")]
+    about = {"figure": {"caption": "Circles: ours."}}
+    plot = displayed(text_html=forest(rows)._repr_html_())
+    made = deck(md("## S"), code("forest(rows)", plot, mystnb=about), md("Only said."))
+    parts = [item for slide in made.slides[1:] for item in slide.items if "forest" in item.html]
+    soups = [BeautifulSoup(part.html, "html.parser") for part in parts]
+    shown = [claim.text for soup in soups for claim in soup.find_all(role="rowheader")]
+    order = [label(row) for unit in ("bleu", "aer") for row in rows if row.claim.metric == unit]
+    assert shown == order
+    assert len(parts) > 5
+    for part, soup in zip(parts, soups, strict=True):
+        assert part.height <= slides.ROOM
+        assert len(soup.select("[role=table] [role=columnheader].axis")) == 1
+        assert soup.style and soup.p.get_text().split()[:2] == ["the", "paper"]
+    assert "".join(map(notes, made.slides)).count("Circles: ours.") == 1
 
 
 def test_two_inline_pictures_do_not_share_names(deck):

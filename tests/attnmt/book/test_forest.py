@@ -1,14 +1,12 @@
 """forest.py: theirs and ours on one axis, and to the right of zero what the claim says."""
 
+import re
 from dataclasses import replace
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-
-mpl.use("agg")
-import matplotlib.pyplot as plt
-from matplotlib.colors import to_hex
+from bs4 import BeautifulSoup
+from matplotlib.colors import to_rgb
 
 from attnmt.book.figures import forest
 from attnmt.evidence.claims import NOT_RUN, WAITING, Row, load_claims
@@ -16,12 +14,6 @@ from attnmt.evidence.comparison import by_scores, compare, decide
 
 LIST = load_claims()
 REASON = "no phrase-based system was trained here"
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def row(claim, first, second):
@@ -41,35 +33,78 @@ LOWER = row("l5-feeding", [1.0, 1.1, 1.05], [1.4, 1.5, 1.45])
 NEVER = Row(LIST["b1-phrase-based"], None, missing=REASON)
 
 
-def markers(ax, shape):
-    """Where markers of one shape are: (x, y, the colour inside)."""
-    found = [line for line in ax.get_lines() if line.get_marker() == shape]
-    return [
-        (line.get_xdata()[0], line.get_ydata()[0], to_hex(line.get_markerfacecolor()))
-        for line in found
+class Shown:
+    """A panel of a plot as its HTML has it: a list of what each row shows."""
+
+    def __init__(self, table):
+        self.unit = table["aria-label"]
+        head, *rows = table.find_all(role="row")
+        self.ticks = [(place(one["x"]), one.text) for one in head.find_all("text")]
+        self.claims = [row.find(role="rowheader").text for row in rows]
+        self.drawn = [row.find("svg") for row in rows]
+        self.told = [drawn.title.text for drawn in self.drawn]
+        self.beside = [
+            [part.text for part in row.find_all(role="cell")[-1].find_all("div")] for row in rows
+        ]
+        self.quiet = [len(row.find_all(class_="quiet")) == 2 for row in rows]
+        self.zero = [place(drawn.find("line", recursive=False)["x1"]) for drawn in self.drawn]
+        self.theirs = [[place(one["x"]) for one in drawn.find_all("svg")] for drawn in self.drawn]
+        self.margins = [
+            [(place(one["x"]), place(one["width"])) for one in drawn.find_all("rect", x=PERCENT)]
+            for drawn in self.drawn
+        ]
+        self.ours = [[interval(one) for one in drawn.find_all("g")] for drawn in self.drawn]
+
+
+PERCENT = re.compile(r"-?[\d.]+%$")
+
+
+def place(percent):
+    assert PERCENT.match(percent), percent
+    return float(percent[:-1])
+
+
+def interval(mark):
+    """Left, middle and right of an interval, its height, and its colour."""
+    line, circle = mark.line, mark.circle
+    assert line["y1"] == line["y2"] == circle["cy"] and mark["fill"] == mark["stroke"]
+    ends = [place(value) for value in (line["x1"], circle["cx"], line["x2"])]
+    return *ends, place(circle["cy"]), mark["fill"]
+
+
+def shown(plot):
+    soup = BeautifulSoup(plot._repr_html_(), "html.parser")
+    return [Shown(table) for table in soup.find_all(role="table")]
+
+
+def key(plot):
+    soup = BeautifulSoup(plot._repr_html_(), "html.parser")
+    return [one.text.strip() for one in soup.p.find_all("span")]
+
+
+def difference(panel, x):
+    """What lies at a place, by the numbers of the axis; the scale is even."""
+    (left, low), *_, (right, high) = [
+        (x, float(number.replace("−", "-"))) for x, number in sorted(panel.ticks)
     ]
-
-
-def beside(ax):
-    return [text.get_text() for text in ax.texts]
+    return low + (x - left) / (right - left) * (high - low)
 
 
 def test_theirs_and_ours_are_on_one_axis():
-    (ax,) = forest.forest([AHEAD, BEHIND]).axes
-    theirs = [x for x, _, _ in markers(ax, "D")]
-    assert theirs == pytest.approx([26.75 - 17.82, 18.1 - 16.8])
-    found = markers(ax, "o")
-    assert [x for x, _, _ in found] == pytest.approx([30.5 - 20.5, (18 + 18.5 + 18.2) / 3 - 20.1])
-    assert [y for _, y, _ in found] == [0, 1]
-    low, high = ax.get_xlim()
-    assert low < BEHIND.decision.low and AHEAD.decision.high < high
+    (panel,) = shown(forest.forest([AHEAD, BEHIND]))
+    theirs = [difference(panel, x) for (x,) in panel.theirs]
+    assert theirs == pytest.approx([26.75 - 17.82, 18.1 - 16.8], abs=0.05)
+    middles = [difference(panel, middle) for ((_, middle, *_),) in panel.ours]
+    assert middles == pytest.approx([30.5 - 20.5, (18 + 18.5 + 18.2) / 3 - 20.1], abs=0.05)
+    assert [difference(panel, x) for x in panel.zero] == pytest.approx([0, 0], abs=0.05)
+    assert all(0 < x < 100 for ((low, _, high, *_),) in panel.ours for x in (low, high))
 
 
 def test_the_line_is_the_interval_that_decides():
-    (ax,) = forest.forest([AHEAD]).axes
-    lines = [line.get_xdata() for line in ax.get_lines() if line.get_linestyle() == "-"]
+    (panel,) = shown(forest.forest([AHEAD]))
+    (((low, _, high, *_),),) = panel.ours
     ends = [AHEAD.decision.low, AHEAD.decision.high]
-    assert any(len(x) == 2 and np.allclose(x, ends) for x in lines)
+    assert [difference(panel, low), difference(panel, high)] == pytest.approx(ends, abs=0.05)
 
 
 def test_what_the_claim_says_is_to_the_right_of_zero():
@@ -83,76 +118,111 @@ def test_what_the_claim_says_is_to_the_right_of_zero():
 
 
 def test_verdict_and_numbers_are_said():
-    assert forest.said(AHEAD) == "+10.0 (+8.9 to +11.1)\nkind A: agrees"
-    assert forest.said(BEHIND).endswith("opposite") and "−" in forest.said(BEHIND)
+    (panel,) = shown(forest.forest([AHEAD, BEHIND]))
+    assert panel.beside[0] == ["+10.0 (+8.9 to +11.1)", "kind A: agrees"]
+    assert panel.beside[1][1].endswith("opposite") and "−" in panel.beside[1][0]
+    assert panel.quiet == [False, False]
+    assert "+10.0 (+8.9 to +11.1), kind A: agrees" in repr(forest.forest([AHEAD, BEHIND]))
 
 
-def test_a_row_that_was_not_run_or_waits_says_why():
-    (ax,) = forest.forest([NEVER, WAITS]).axes
-    assert markers(ax, "o") == []
-    assert len(markers(ax, "D")) == 2, "the paper's difference is there"
-    assert " ".join(beside(ax)[0].split()) == f"{NOT_RUN}: {REASON}"
-    assert " ".join(beside(ax)[1].split()) == f"{WAITING}: ladder-feeding has 0 of 3 seeds"
-    assert {t.get_color() for t in ax.get_yticklabels()} == {forest.COLOURS[NOT_RUN]}
+def test_a_drawing_tells_those_who_do_not_see_it():
+    (panel,) = shown(forest.forest([AHEAD, NEVER]))
+    assert panel.told[0] == "the paper +8.9, ours +10.0 (+8.9 to +11.1)"
+    assert panel.told[1].startswith("the paper ") and "ours" not in panel.told[1]
+    (panel,) = shown(forest.forest([Row(ASKED.claim, None, missing="one seed")]))
+    assert panel.told == [WAITING]
+
+
+def test_a_row_that_was_not_run_or_waits_says_why_and_is_quiet():
+    (panel,) = shown(forest.forest([NEVER, WAITS]))
+    assert panel.ours == [[], []]
+    assert [len(theirs) for theirs in panel.theirs] == [1, 1], "the paper's difference is there"
+    assert panel.beside[0] == [f"{NOT_RUN}: {REASON}"]
+    assert panel.beside[1] == [f"{WAITING}: ladder-feeding has 0 of 3 seeds"]
+    assert panel.quiet == [True, True]
 
 
 def test_a_question_has_numbers_and_no_verdict():
-    assert forest.said(ASKED) == "+10.0 (+8.9 to +11.1)\nquestion"
+    (panel,) = shown(forest.forest([ASKED]))
+    assert panel.beside == [["+10.0 (+8.9 to +11.1)", "question"]]
     assert ASKED.decision.verdict == "agrees"
-    (ax,) = forest.forest([ASKED]).axes
-    (_, _, colour) = markers(ax, "o")[0]
-    assert colour == to_hex(forest.COLOURS["no verdict"])
+    (((*_, colour),),) = panel.ours
+    assert colour == forest.INK
 
 
 def test_each_unit_has_an_axis_of_its_own():
-    figure = forest.forest([AHEAD, LOWER, BEHIND])
-    assert [len(ax.get_yticks()) for ax in figure.axes] == [2, 1]
-    assert [ax.get_xlabel() for ax in figure.axes] == [
-        forest.UNITS["bleu"],
-        forest.UNITS["nats"],
-    ]
-    with pytest.raises(ValueError, match="several units"):
-        forest.draw([AHEAD, LOWER], plt.subplots()[1])
+    panels = shown(forest.forest([AHEAD, LOWER, BEHIND]))
+    assert [len(panel.claims) for panel in panels] == [2, 1]
+    assert [panel.unit for panel in panels] == [forest.UNITS["bleu"], forest.UNITS["nats"]]
     assert {claim.metric for claim in LIST.claims} <= set(forest.UNITS)
 
 
 def test_margins_are_shown_where_there_are_any():
-    (ax,) = forest.forest([AHEAD]).axes
-    (band,) = ax.patches
-    assert (band.get_x(), band.get_width()) == (-1, 2)
-    (ax,) = forest.forest([ASKED]).axes
-    assert len(ax.patches) == 0
+    (panel,) = shown(forest.forest([AHEAD, ASKED]))
+    (left, width), none = panel.margins[0][0], panel.margins[1]
+    ends = [difference(panel, left), difference(panel, left + width)]
+    assert ends == pytest.approx([-1, 1], abs=0.05) and none == []
 
 
-def test_labels_leave_out_what_the_axis_says_and_are_legible():
+def test_the_key_has_the_signs_that_the_plot_has():
+    """The paper, ours, the margin."""
+    assert len(key(forest.forest([AHEAD, WAITS]))) == 3
+    assert key(forest.forest([NEVER])) == ["the paper"]
+    assert key(forest.forest([ASKED])) == ["ours, with its interval"]
+
+
+def test_claims_leave_out_what_the_axis_says_and_are_text():
     falls = replace(AHEAD, claim=LIST["b2-falls"])
-    told = "RNNencdec drops dramatically where RNNsearch does not"
-    assert forest.label(falls).split() == told.split()
-    figure = forest.forest([AHEAD, WAITS, NEVER])
-    (ax,) = figure.axes
-    (legend,) = figure.legends
-    texts = [*ax.texts, *ax.get_yticklabels(), *ax.get_xticklabels(), *legend.get_texts()]
-    assert min(text.get_fontsize() for text in texts) >= 9
-    entries = [text.get_text() for text in legend.get_texts()]
-    assert len(entries) == 3 and "the paper" in entries
+    assert forest.label(falls) == "RNNencdec drops dramatically where RNNsearch does not"
+    odd = replace(AHEAD, claim=replace(AHEAD.claim, claim="a < b & c"))
+    (panel,) = shown(forest.forest([odd]))
+    assert panel.claims == ["a < b & c"]
 
 
 def test_large_differences_squeeze_the_axis():
     far = row("b1-search", [90.0, 91.0, 90.5], [40.0, 40.5, 41.0])
-    (ax,) = forest.forest([far]).axes
-    assert ax.get_xscale() == "symlog"
-    assert ax.get_xlabel() == "difference in BLEU (not to scale beyond 10)"
-    (ax,) = forest.forest([AHEAD]).axes
-    assert ax.get_xscale() == "linear" and "scale" not in ax.get_xlabel()
+    (panel,) = shown(forest.forest([far]))
+    assert panel.unit == "difference in BLEU (not to scale beyond 10)"
+    at = {number: x for x, number in panel.ticks}
+    assert at["+10"] - at["+5"] == pytest.approx(at["+5"] - at["0"], abs=0.3)
+    assert at["+40"] - at["+20"] == pytest.approx(at["+20"] - at["+10"], abs=0.3)
+    assert at["+20"] - at["+10"] < 2 * (at["+10"] - at["+5"]) - 1
+    (panel,) = shown(forest.forest([AHEAD]))
+    assert "scale" not in panel.unit
+
+
+def test_numbers_of_an_axis_stand_apart():
+    high = [90.0, 91.0, 90.5]
+    wide = [row("b1-search", high, other) for other in ([40, 40.5, 41], [140, 141, 142])]
+    for rows in (wide, wide[:1], [AHEAD, BEHIND], [LOWER], [ASKED]):
+        (panel,) = shown(forest.forest(rows))
+        places = sorted(x for x, _ in panel.ticks)
+        assert len(places) >= 3 and np.diff(places).min() > 10
+        assert "0" in [number for _, number in panel.ticks]
 
 
 def test_a_claim_is_drawn_twice():
     before = row("b1-search", [20.0, 30.0, 25.0], [20.0, 24.0, 22.0])
-    (ax,) = forest.twice([before], [AHEAD], ("then", "now")).axes
-    (old, y_old, grey), (new, y_new, _) = markers(ax, "o")
-    assert (old, new) == pytest.approx((3.0, 10.0))
-    assert y_old < y_new and grey == forest.EARLIER
-    assert beside(ax) == ["then: undecided", "now: agrees"]
+    (panel,) = shown(forest.twice([before], [AHEAD], ("then", "now")))
+    ((_, old, _, y_old, grey), (_, new, _, y_new, colour)), *_ = panel.ours
+    assert [difference(panel, x) for x in (old, new)] == pytest.approx([3.0, 10.0], abs=0.1)
+    assert y_old < y_new and grey == forest.EARLIER and colour == forest.COLOURS["agrees"]
+    assert panel.beside == [["then: undecided", "now: agrees"]]
+    assert panel.told[0].startswith("then +3.0 (") and "; now +10.0 (" in panel.told[0]
+
+
+@pytest.mark.parametrize("ground", ["white", "black"])
+def test_intervals_stand_out_on_light_and_dark_pages(ground):
+    """3 to 1, as WCAG asks of what is no text."""
+
+    def luminance(colour):
+        parts = np.array(to_rgb(colour))
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    for colour in {*forest.COLOURS.values(), forest.EARLIER} - {forest.INK}:
+        dark, light = sorted([luminance(colour), luminance(ground)])
+        assert (light + 0.05) / (dark + 0.05) >= 3, colour
 
 
 def test_nothing_to_draw_is_refused():

@@ -7,20 +7,21 @@ paper lies to the right of zero. A band shows the margin within which systems co
     forest([row for row in judge() if row.claim.group == "Luong, Table 4"])
 
 :func:`twice` draws what two sets of runs say of the same claims.
+
+A notebook shows a plot as HTML: a table of the page's own letters, with a small drawing in each
+row. Where there is little room, a claim stands above its drawing and the numbers below it.
 """
 
-import textwrap
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
 
-import matplotlib.pyplot as plt
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
-from attnmt.evidence.claims import NO_VERDICT, NOT_RUN, WAITING, Row, digits
+from attnmt.evidence.claims import NO_VERDICT, Row, digits
 
+INK = "currentColor"  # of the page: black on white, or white on black
 UNITS = {
     "bleu": "difference in BLEU",
     "aer": "difference in alignment error rate",
@@ -31,26 +32,47 @@ UNITS = {
     "entropy": "difference in entropy (bits)",
     "cpu_seconds": "difference in CPU-seconds",
 }
-COLOURS = {
-    "agrees": "#00795a",
-    "opposite": "#b8400a",
+COLOURS = {  # seen on white and on black
+    "agrees": "#009e73",
+    "opposite": "#d55e00",
     "no difference": "#0072b2",
-    "undecided": "#444444",
-    NO_VERDICT: "#444444",
-    WAITING: "#707070",
-    NOT_RUN: "#707070",
+    "undecided": INK,
+    NO_VERDICT: INK,
 }
 EARLIER = "#8a8a8a"
 PAPER = "#e69f00"
-MARGIN = "#e2e2e2"
-HEIGHT = 0.45  # inches of a row
-PANEL = 0.75  # and of a panel's axis
-WIDTH = 9
 FULL_SCALE = 20  # differences beyond are drawn on a scale that is squeezed ...
 LINEAR = 10  # ... from here on
-TICKS = (-60, -20, -5, 0, 5, 20, 60)
-LABEL = 46  # characters of a line of a claim
-BESIDE = 36  # and of the words beside it
+TICKS = (0, 20, -20, 5, -5, 40, -40, 10, -10)  # of such a scale, the first ones first
+APART = 0.12  # of an axis, between two of its numbers, at least
+BINS = 4  # between the numbers of an axis, at most
+ROOM = 0.06  # of an axis, left free at both of its ends
+
+# Narrow as it stands; the query lets the parts of a row stand beside each other.
+STYLE = """<style>
+.forest{container-type:inline-size;width:100%;font-size:.875em;line-height:1.35;text-align:left}
+.forest p{margin:0}
+.forest p span{display:inline-block;margin-right:1.2em}
+.forest svg{overflow:visible;max-width:none;min-width:0;margin:0}
+.forest p svg{width:2em;height:1em;vertical-align:-.15em}
+.forest [role=table]{margin-top:.7em}
+.forest [role=row]{position:relative;display:grid;padding:.3em 0;border-top:1px solid #8886}
+.forest .drawn{position:relative;height:1.7em;margin:0 1.2em}
+.forest .drawn svg{position:absolute;left:0;top:0;width:100%;height:100%}
+.forest .drawn svg svg{position:static;width:1px;height:1px}
+.forest .axis{height:auto;padding-bottom:1.6em}
+.forest .axis svg{top:auto;bottom:0;height:1.4em}
+.forest .head{position:absolute;clip-path:inset(50%)}
+.forest .drawn+* div{display:inline-block;margin-right:.8em}
+.forest .quiet{opacity:.75}
+@container (min-width:38em){
+.forest [role=row]{grid-template-columns:minmax(0,9fr) minmax(0,9fr) minmax(0,7fr);padding:0}
+.forest [role=row]>*{align-self:center;padding:.2em 0}
+.forest [role=row]>.drawn{align-self:stretch;height:auto;min-height:1.7em;padding:0}
+.forest [role=row]>.axis{padding-bottom:1.6em}
+.forest [role=row]>.head{position:static;clip-path:none;align-self:end}
+}
+</style>"""
 
 
 def direction(row: Row) -> int:
@@ -73,27 +95,75 @@ def theirs(row: Row) -> float | None:
     return None if found is None else direction(row) * found
 
 
-def said(row: Row) -> str:
-    """What stands beside a row: our numbers with the verdict, or why there is none."""
-    if (found := ours(row)) is None:
-        short = textwrap.shorten(f"{row.verdict}: {row.missing}", 3 * BESIDE, placeholder=" ...")
-        return textwrap.fill(short, BESIDE)
-    middle, low, high = (f"{x:+.{digits(row.claim)}f}".replace("-", "−") for x in found)
-    kind = "question" if row.claim.kind == "Q" else f"kind {row.claim.kind}: {row.verdict}"
-    return f"{middle} ({low} to {high})\n{kind}"
+def numbers(row: Row) -> str:
+    """Our difference with the ends of its interval; "" where there is none."""
+    found = [f"{x:+.{digits(row.claim)}f}".replace("-", "−") for x in ours(row) or ()]
+    return "{} ({} to {})".format(*found) if found else ""
 
 
-def _short(row: Row) -> str:
-    """The verdict alone, or a question's numbers."""
-    return row.verdict if row.claim.judged else said(row).partition("\n")[0]
+def said(row: Row) -> list[str]:
+    """What stands beside a row: our numbers and the verdict, or why there is none."""
+    if row.decision is None:
+        return [f"{row.verdict}: {row.missing}"]
+    kind = f"kind {row.claim.kind}: {row.verdict}" if row.claim.judged else "question"
+    return [numbers(row), kind]
 
 
 def label(row: Row) -> str:
-    """A claim in lines. Which lengths a share compares is for the axis and the caption to say."""
-    return textwrap.fill(row.claim.claim.partition(": share of")[0], LABEL)
+    """A claim. Which lengths a share compares is for the axis and the caption to say."""
+    return row.claim.claim.partition(": share of")[0]
 
 
-def forest(rows: Sequence[Row]) -> Figure:
+@dataclass(frozen=True)
+class Mark:
+    """What is drawn of a claim, and what is said beside it.
+
+    Attributes:
+        row: the claim, and what came out.
+        words: that stand beside it.
+        colour: of our interval.
+        name: whose interval it is.
+        paper: the paper's own difference, in the claim's direction, where it is drawn.
+    """
+
+    row: Row
+    words: list[str]
+    colour: str
+    name: str = "ours"
+    paper: float | None = None
+
+
+class Forest:
+    """A forest plot: what a notebook shows.
+
+    Attributes:
+        panels: a list of claims for each unit; of each claim its marks, from top to bottom.
+    """
+
+    def __init__(self, claims: Iterable[Sequence[Mark]]):
+        panels: dict[str, list[Sequence[Mark]]] = {}
+        for marks in claims:
+            panels.setdefault(marks[0].row.claim.metric, []).append(marks)
+        if not panels:
+            raise ValueError("a forest plot needs at least one claim")
+        self.panels = list(panels.values())
+
+    def __repr__(self) -> str:
+        lines = []
+        for panel in self.panels:
+            lines.append(f"{UNITS[panel[0][0].row.claim.metric]}:")
+            for marks in panel:
+                words = "; ".join(", ".join(mark.words) for mark in marks)
+                lines.append(f"  {label(marks[0].row)} {words}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        tables = "".join(map(_table, self.panels))
+        marks = [mark for panel in self.panels for marks in panel for mark in marks]
+        return f'<div class="forest">{STYLE}\n{_key(marks)}{tables}</div>'
+
+
+def forest(rows: Sequence[Row]) -> Forest:
     """Draw some claims; each unit has a panel of its own.
 
     Args:
@@ -102,20 +172,18 @@ def forest(rows: Sequence[Row]) -> Figure:
     Raises:
         ValueError: there are no rows.
     """
-    figure, panels = _panels(rows)
-    for ax, panel in panels:
-        draw(panel, ax)
-    figure.legend(handles=_key(rows), loc="outside lower center", ncols=4, fontsize=9)
-    return figure
+    return Forest(
+        [Mark(row, said(row), COLOURS.get(row.verdict, INK), paper=theirs(row))] for row in rows
+    )
 
 
-def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> Figure:
-    """Draw the same claims by two sets of runs: thin and grey before, in colour after.
+def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> Forest:
+    """Draw the same claims by two sets of runs: grey before, in colour after.
 
     Args:
         before: rows with a decision.
         after: rows of the same claims, in the same order, with a decision.
-        names: what the legend calls both sets.
+        names: what both sets are called beside a row.
 
     Raises:
         ValueError: there are no rows, they are of different claims, or one has no decision.
@@ -124,118 +192,186 @@ def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -
         raise ValueError("both sets of runs need the same claims in the same order")
     if any(row.decision is None for row in (*before, *after)):
         raise ValueError("every row needs a decision in both sets of runs")
-    earlier = {row.claim.id: row for row in before}
-    figure, panels = _panels(after)
-    for ax, panel in panels:
-        for y, row in enumerate(panel):
-            old = earlier[row.claim.id]
-            _margin(row, y, ax)
-            _interval(old, y - 0.2, ax, color=EARLIER)
-            _interval(row, y + 0.2, ax, color=COLOURS[row.verdict])
-            _beside(f"{names[0]}: {_short(old)}", y - 0.2, ax, color=COLOURS[NOT_RUN])
-            _beside(f"{names[1]}: {_short(row)}", y + 0.2, ax, color=COLOURS[row.verdict])
-        _finish(panel, ax, [*panel, *(earlier[row.claim.id] for row in panel)])
-    return figure
 
+    def mark(name: str, row: Row, colour: str) -> Mark:
+        words = f"{name}: {row.verdict if row.claim.judged else numbers(row)}"
+        return Mark(row, [words], colour, name)
 
-def _panels(rows: Sequence[Row]) -> tuple[Figure, list[tuple[Axes, list[Row]]]]:
-    """A figure with an axis for each unit, and the unit's rows."""
-    if not rows:
-        raise ValueError("a forest plot needs at least one claim")
-    units = list(dict.fromkeys(row.claim.metric for row in rows))
-    panels = [[row for row in rows if row.claim.metric == unit] for unit in units]
-    heights = [HEIGHT * len(panel) + PANEL for panel in panels]
-    figure, axes = plt.subplots(
-        len(panels),
-        1,
-        figsize=(WIDTH, sum(heights) + 0.4),
-        height_ratios=heights,
-        layout="constrained",
-        squeeze=False,
+    return Forest(
+        [mark(names[0], old, EARLIER), mark(names[1], new, COLOURS[new.verdict])]
+        for old, new in zip(before, after, strict=True)
     )
-    return figure, list(zip(axes[:, 0], panels, strict=True))
 
 
-def draw(rows: Sequence[Row], ax: Axes) -> None:
-    """Draw claims of one unit.
+# --- the axis of a panel
 
-    Raises:
-        ValueError: they have several units.
+
+@dataclass(frozen=True)
+class Axis:
+    """From where to where a panel reaches, and what is marked on it.
+
+    Attributes:
+        scale: what brings a difference onto the axis.
+        low: the left end, on that scale.
+        high: the right end.
+        ticks: differences with a number.
     """
-    units = {row.claim.metric for row in rows}
-    if len(units) != 1:
-        raise ValueError(f"one axis cannot have several units: {', '.join(sorted(units))}")
-    for y, row in enumerate(rows):
-        _margin(row, y, ax)
-        if (paper := theirs(row)) is not None:
-            ax.plot(paper, y, "D", markersize=7, color=PAPER, markeredgecolor="black")
-        _interval(row, y, ax, color=COLOURS[row.verdict])
-        _beside(said(row), y, ax, color=COLOURS[row.verdict])
-    _finish(rows, ax, rows)
+
+    scale: Callable[[float], float]
+    low: float
+    high: float
+    ticks: Sequence[float]
+
+    def __call__(self, difference: float) -> float:
+        """Where it lies, in percent of the width."""
+        return 100 * (self.scale(difference) - self.low) / (self.high - self.low)
 
 
-def _margin(row: Row, y: float, ax: Axes) -> None:
-    if row.claim.margin:
-        width = 2 * row.claim.margin
-        ax.barh(y, width, left=-row.claim.margin, height=0.8, color=MARGIN, linewidth=0)
+def squeezed(difference: float) -> float:
+    """Beyond LINEAR as its logarithm, without a corner between the two."""
+    size = abs(difference)
+    if size <= LINEAR:
+        return difference
+    return math.copysign(LINEAR * (1 + math.log(size / LINEAR)), difference)
 
 
-def _interval(row: Row, y: float, ax: Axes, *, color: str) -> None:
+def is_squeezed(marks: Sequence[Mark]) -> bool:
+    """Whether a panel needs the scale that is squeezed: large differences in BLEU."""
+    return marks[0].row.claim.metric == "bleu" and max(map(abs, _drawn(marks))) > FULL_SCALE
+
+
+def axis(marks: Sequence[Mark]) -> Axis:
+    """An axis with room for all marks of a panel."""
+    scale = squeezed if is_squeezed(marks) else float
+    drawn = _drawn(marks)
+    low = scale(min(drawn))
+    high = scale(max(drawn))
+    room = ROOM * (high - low) or 1.0
+    ticks: list[float] = []
+    for tick in TICKS if scale is squeezed else MaxNLocator(BINS).tick_values(low, high):
+        near = [other for other in ticks if abs(scale(other) - scale(tick)) < APART * (high - low)]
+        if low - room / 2 <= scale(tick) <= high + room / 2 and not near:
+            ticks.append(tick)
+    return Axis(scale, low - room, high + room, ticks)
+
+
+def _drawn(marks: Sequence[Mark]) -> list[float]:
+    """The differences that a panel has to reach."""
+    found = [0.0]
+    for mark in marks:
+        margin = mark.row.claim.margin or 0.0
+        found += [*(ours(mark.row) or ()), -margin, margin]
+        found += [] if mark.paper is None else [mark.paper]
+    return found
+
+
+# --- as HTML
+
+
+def _table(panel: Sequence[Sequence[Mark]]) -> str:
+    """The claims of one unit, a line of HTML for each."""
+    every = [mark for marks in panel for mark in marks]
+    unit = UNITS[every[0].row.claim.metric]
+    if is_squeezed(every):
+        unit += f" (not to scale beyond {LINEAR})"
+    across = axis(every)
+    rows = [_head(unit, across), *(_row(marks, across) for marks in panel)]
+    return f'<div role="table" aria-label="{unit}">\n{"".join(rows)}</div>\n'
+
+
+def _head(unit: str, across: Axis) -> str:
+    ticks = []
+    for tick in across.ticks:
+        x = _percent(across(tick))
+        number = f"{tick:+g}".replace("-", "−") if tick else "0"
+        ticks.append(
+            f'<line x1="{x}" x2="{x}" y1="80%" y2="100%" stroke="{INK}"/>'
+            f'<text x="{x}" y="65%" text-anchor="middle">{number}</text>'
+        )
+    return (
+        '<div role="row"><div role="columnheader" class="head">claim</div>'
+        f'<div role="columnheader" class="drawn axis">{unit}'
+        f'<svg fill="{INK}" aria-hidden="true">{"".join(ticks)}</svg></div>'
+        '<div role="columnheader" class="head">ours (interval), verdict</div></div>\n'
+    )
+
+
+def _row(marks: Sequence[Mark], across: Axis) -> str:
+    row = marks[-1].row
+    paper = marks[-1].paper
+    zero = _percent(across(0))
+    parts = [_margin(row, across)] if row.claim.margin else []
+    parts.append(f'<line x1="{zero}" x2="{zero}" y2="100%" stroke="{INK}"/>')
+    if paper is not None:
+        parts.append(_diamond(across(paper)))
+    for number, mark in enumerate(marks, 1):
+        parts.append(_interval(mark, across, _percent(100 * number / (len(marks) + 1))))
+    words = "".join(f"<div>{_bold(word, m.row)}</div>" for m in marks for word in m.words)
+    told = "; ".join(_told(mark) for mark in marks)
+    quiet = "" if row.decision else ' class="quiet"'
+    return (
+        f'<div role="row"><div role="rowheader"{quiet}>{escape(label(row))}</div>'
+        f'<div role="cell" class="drawn"><svg role="img" fill="{INK}"><title>{escape(told)}</title>'
+        f'{"".join(parts)}</svg></div><div role="cell"{quiet}>{words}</div></div>\n'
+    )
+
+
+def _told(mark: Mark) -> str:
+    """What a drawing says, for those who point at it or do not see it."""
+    found = [] if mark.paper is None else [f"the paper {mark.paper:+.{digits(mark.row.claim)}f}"]
+    found += [f"{mark.name} {numbers(mark.row)}"] if mark.row.decision else []
+    return ", ".join(found).replace("-", "−") or mark.row.verdict
+
+
+def _bold(words: str, row: Row) -> str:
+    return escape(words).replace(row.verdict, f"<b>{row.verdict}</b>", 1)
+
+
+def _margin(row: Row, across: Axis) -> str:
+    left, right = (across(end) for end in (-row.claim.margin, row.claim.margin))
+    return (
+        f'<rect x="{_percent(left)}" width="{_percent(right - left)}" height="100%" opacity=".2"/>'
+    )
+
+
+def _interval(mark: Mark, across: Axis, y: str) -> str:
     """Our difference and its interval."""
-    if (found := ours(row)) is None:
-        return
-    middle, low, high = found
-    ax.plot([low, high], [y, y], color=color, linewidth=2.5, solid_capstyle="butt")
-    ax.plot(middle, y, "o", markersize=7, color=color)
+    if (found := ours(mark.row)) is None:
+        return ""
+    middle, low, high = (_percent(across(value)) for value in found)
+    return (
+        f'<g fill="{mark.colour}" stroke="{mark.colour}" stroke-width=".2em">'
+        f'<line x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>'
+        f'<circle cx="{middle}" cy="{y}" r=".2em"/></g>'
+    )
 
 
-def _beside(text: str, y: float, ax: Axes, *, color: str) -> None:
-    across = ax.get_yaxis_transform()
-    ax.text(1.02, y, text, transform=across, va="center", fontsize=9, color=color)
+def _diamond(x: float) -> str:
+    square = (
+        f'<rect x="-.35em" y="-.35em" width=".7em" height=".7em" transform="rotate(45)"'
+        f' fill="{PAPER}" stroke="{INK}"/>'
+    )
+    return f'<svg x="{_percent(x)}" y="50%">{square}</svg>'
 
 
-def _finish(rows: Sequence[Row], ax: Axes, drawn: Sequence[Row]) -> None:
-    """The claims at the left, zero, the unit, and room for all that is drawn."""
-    ax.set_yticks(range(len(rows)), [label(row) for row in rows], fontsize=9)
-    for text, row in zip(ax.get_yticklabels(), rows, strict=True):
-        text.set_color("black" if row.decision else COLOURS[NOT_RUN])
-    ax.axvline(0, color="#444444", linewidth=1)
-    ax.set(ylim=(len(rows) - 0.4, -0.6))
-    ax.set_xlabel(UNITS[rows[0].claim.metric], fontsize=10)
-    ax.tick_params(axis="x", labelsize=9)
-    ax.grid(visible=False, axis="y")
-    _limits(drawn, ax)
+def _percent(value: float) -> str:
+    return f"{value:.1f}%"
 
 
-def _limits(rows: Sequence[Row], ax: Axes) -> None:
-    """Room for all that is drawn; beyond LINEAR the scale is squeezed, where it has to be."""
-    shown = [value for row in rows for value in (*(ours(row) or ()), theirs(row), 0.0)]
-    shown += [sign * row.claim.margin for row in rows if row.claim.margin for sign in (-1, 1)]
-    values = np.array([value for value in shown if value is not None])
-    low = values.min()
-    high = values.max()
-    if np.abs(values).max() > FULL_SCALE and rows[0].claim.metric == "bleu":
-        ax.set_xscale("symlog", linthresh=LINEAR)
-        ax.set_xlabel(f"{ax.get_xlabel()} (not to scale beyond {LINEAR})")
-        ticks = [t for t in TICKS if low * 1.1 <= t <= high * 1.1]
-        ax.set_xticks(ticks, [f"{t:+d}".replace("-", "−") if t else "0" for t in ticks])
-        ax.minorticks_off()
-        ax.set_xlim(1.3 * low - 0.5, 1.3 * high + 0.5)
-        return
-    room = 0.06 * (high - low) or 1.0
-    ax.set_xlim(low - room, high + room)
-    ax.locator_params(axis="x", nbins=6)  # numbers that do not touch
-
-
-def _key(rows: Sequence[Row]) -> list:
-    """The legend's entries, of what the rows have."""
-    line = {"color": COLOURS["undecided"], "linewidth": 2.5, "marker": "o"}
-    paper = {"linestyle": "", "marker": "D", "color": PAPER, "markeredgecolor": "black"}
-    entries = []
-    if any(theirs(row) is not None for row in rows):
-        entries.append(Line2D([], [], label="the paper", **paper))
-    if any(row.decision for row in rows):
-        entries.append(Line2D([], [], label="ours, with its interval", **line))
-    if any(row.claim.margin for row in rows):
-        entries.append(Patch(color=MARGIN, label="margin: counts as no difference"))
-    return entries
+def _key(marks: Sequence[Mark]) -> str:
+    """What the signs mean that the marks have."""
+    signs = []
+    if any(mark.paper is not None for mark in marks):
+        signs.append((_diamond(50), "the paper"))
+    if any(mark.row.decision for mark in marks):
+        line = f'<line x2="100%" y1="50%" y2="50%" stroke="{INK}" stroke-width=".2em"/>'
+        signs.append((f'{line}<circle cx="50%" cy="50%" r=".3em"/>', "ours, with its interval"))
+    if any(mark.row.claim.margin for mark in marks):
+        band = '<rect width="100%" height="100%" opacity=".2"/>'
+        signs.append((band, "margin: counts as no difference"))
+    return "<p>{}</p>\n".format(
+        "".join(
+            f'<span><svg fill="{INK}" aria-hidden="true">{sign}</svg> {word}</span>'
+            for sign, word in signs
+        )
+    )
