@@ -19,7 +19,8 @@ buttons, slides and the printed book, are in `_words.po`.
 `make korean` generates the edition into `_build/korean`, and builds it with its slides. There, with
 `PYTHONPATH=.`, `python -m press.editions.pdf` prints it, and `python -m press.editions.student`
 makes its student edition. The button *Colab* opens the English page, which the repository has; a
-Korean one can be downloaded at its top and uploaded there.
+Korean one can be downloaded at its top and uploaded there, and executed again, its tables are
+English. `python -m press.colab.as_in_colab book/01_parallel_text.ipynb` runs one as Colab would.
 """
 
 from __future__ import annotations
@@ -237,11 +238,11 @@ def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
     return WITHIN.format(words="; ".join(words)) if words else ""
 
 
-def plot_in_korean(html: str, texts: Texts) -> str:
+def plot_in_korean(html: str, words: Dictionary) -> str:
     """A forest plot with what it says in words in Korean; its claims stay English."""
 
     def korean(found: re.Match) -> str:
-        return found[1] + escape(in_words(unescape(found[2]), texts))
+        return found[1] + escape(in_words(unescape(found[2]), words))
 
     html = html.replace('role="rowheader"', 'role="rowheader" lang="en"')
     return re.sub(r'(>\s*|aria-label=")([^<>"]*[^<>"\s])(?=\s*<|")', korean, html)

@@ -12,9 +12,12 @@
   edition's language: `{Back to top: 맨 위로}`. What is not there they say as they are.
 - A list that the build makes says its words by `said` in `_edition.json`, on a translated page.
 - A page that is wholly English says so to browsers and screen readers.
+- In Korean a particle stays in the line of what it belongs to, also behind a formula, code, a link
+  or a bracket, where browsers would break the line.
 """
 
 import json
+import re
 from gettext import NullTranslations
 from html import escape
 from pathlib import Path
@@ -31,6 +34,10 @@ from press.extensions.book_pages import add_button
 
 FACTS = "_edition.json"  # written by `press.editions.korean`
 DOMAINS = ("sphinx", "booktheme", "exercise")  # where Sphinx keeps words of its pages
+
+# A tag, or what is no letter; and whether Hangul follows at once.
+BEFORE_PARTICLE = re.compile(r"(?:(<[^>]*>)|[)\]%’”])(?=([가-힣])?)")
+INLINE = re.compile(r"</(?:a|cite|code|em|math|q|span|strong)>")
 
 logger = logging.getLogger(__name__)
 
@@ -153,6 +160,23 @@ def mark_english(
         context["body"] = context["body"].replace("<section ", '<section lang="en" ', 1)
 
 
+def with_particles(body: str) -> str:
+    """Korean HTML with a word joiner before each particle that has no letter before it."""
+
+    def joined(found: re.Match) -> str:
+        tag, after = found.groups()
+        return found[0] + "\u2060" if after and (tag is None or INLINE.match(tag)) else found[0]
+
+    return BEFORE_PARTICLE.sub(joined, body)
+
+
+def keep_particles(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    if doctree is not None and app.config.language == "ko":
+        context["body"] = with_particles(context["body"])
+
+
 def setup(app: Sphinx) -> dict:
     app.add_config_value("language_beside", {}, "html", [dict])
     app.add_config_value("site_words", {}, "html", [dict])
@@ -161,4 +185,5 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", replace_words)
     app.connect("html-page-context", add_switch, priority=900)
     app.connect("html-page-context", mark_english)
+    app.connect("html-page-context", keep_particles)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -27,8 +27,8 @@ def there(tmp_path_factory):
     source = tmp_path_factory.mktemp("korean")
     korean.generate(source)
     (source / "_toc.yml").write_text(yaml.safe_dump(TOC), encoding="utf8")
-    build = [sys.executable, "-m", "jupyter_book", "build", source, "--path-output", source]
-    done = subprocess.run([*build, "--quiet"], capture_output=True, text=True)
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
+    done = subprocess.run([*command, "--quiet"], cwd=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     site = tmp_path_factory.mktemp("site")
     for part in SITE.iterdir():

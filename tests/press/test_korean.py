@@ -405,6 +405,18 @@ def test_a_page_that_is_not_translated_leads_to_the_korean_first_page(edition, t
     assert edition("book/evidence_8", "ko")[0] == ["../../book/evidence_8.html"]
 
 
+def test_a_particle_stays_with_its_word():
+    shown = languages.with_particles(
+        "<p>쿼리(query)입니다 <math>x</math>는 <span><code>y</code></span>를 69%가 “점수”라고</p>"
+        '<img alt="점수(score)는"><p>점수는 <em>s</em> 값</p>'
+    ).replace("\u2060", "|")
+    assert shown == (
+        "<p>쿼리(query)|입니다 <math>x</math>|는 "
+        "<span><code>y</code></span>|를 69%|가 “점수”|라고</p>"
+        '<img alt="점수(score)는"><p>점수는 <em>s</em> 값</p>'
+    )
+
+
 def test_wide_letters_get_shorter_lines():
     assert sharing.lines_of("모든 시스템을 나란히") == ["모든 시스템을", "나란히"]
     assert sharing.lines_of("RNNsearch와 나란히") == ["RNNsearch와", "나란히"]
