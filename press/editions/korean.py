@@ -15,6 +15,12 @@ a sentence that repeats it (`3 seeds`), is in `_said.po`, with `{}` for each num
 there stays English. Pictures are stored outputs and stay English: a figure's caption ends with the
 words of its axes, in Korean by `_labels.po`. The words round the pages, of the theme and of
 buttons, slides and the printed book, are in `_words.po`.
+
+`make korean` generates the edition into `_build/korean`, and builds it with its slides. There, with
+`PYTHONPATH=.`, `python -m press.editions.pdf` prints it, and `python -m press.editions.student`
+makes its student edition. The button *Colab* opens the English page, which the repository has; a
+Korean one can be downloaded at its top and uploaded there, and executed again, its tables are
+English. `python -m press.colab.as_in_colab book/01_parallel_text.ipynb` runs one as Colab would.
 """
 
 from __future__ import annotations
