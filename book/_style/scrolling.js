@@ -14,8 +14,10 @@
     return number || picture?.alt || picture?.getAttribute("aria-label") || "";
   }
 
-  function look(box) {
-    if (box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto") {
+  const scrolls = (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
+
+  function tell(box, wide) {
+    if (wide) {
       box.tabIndex = 0;
       box.role = box.matches("figure") ? "figure" : "group";
       box.ariaLabel = nameOf(box);
@@ -24,6 +26,9 @@
     }
   }
 
-  const sizes = new ResizeObserver((changed) => changed.forEach(({ target }) => look(target)));
+  const sizes = new ResizeObserver((changed) => {
+    const measured = changed.map(({ target }) => [target, scrolls(target)]); // before anything is written
+    measured.forEach(([box, wide]) => tell(box, wide));
+  });
   document.querySelectorAll("figure, div.math > .formula").forEach((box) => sizes.observe(box));
 })();

@@ -36,6 +36,14 @@ def repository(root: Path = ROOT) -> str:
     return stamped(root)["url"]
 
 
+def site_address(given: str = "", root: Path = ROOT) -> str:
+    """Where the pages stand: as given, or GitHub's pages of the repository; or nothing."""
+    if given:
+        return given.rstrip("/") + "/"
+    found = re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+)", repository(root))
+    return f"https://{found[1].lower()}.github.io/{found[2]}/" if found else ""
+
+
 def source(root: Path = ROOT) -> str:
     """What pip installs in Colab: a branch of the repository; empty if it has no address yet."""
     return "{url}@{branch}".format(**stamped(root)) if repository(root) else ""

@@ -45,6 +45,7 @@ import yaml
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import PoFileError, read_po, write_po
 
+from press.colab.cell import site_address
 from press.contents import ROOT, copy_tree, file_of, listed, settings
 from press.editions.blocks import (
     Piece,
@@ -455,7 +456,10 @@ def site(target: Path, root: Path) -> None:
     config["title"] = look("title", config["title"])
     html = config["html"]
     html["extra_footer"] = look.joined("footer", words(html["extra_footer"]))
-    config["sphinx"]["config"] |= CONFIG | {"site_words": words_of(WORDS, root)}
+    sphinx = config["sphinx"]["config"]
+    if address := site_address(sphinx.get("html_baseurl", ""), root):
+        sphinx["html_baseurl"] = f"{address}ko/"
+    sphinx |= CONFIG | {"site_words": words_of(WORDS, root)}
     for part in toc["parts"]:
         part["caption"] = look("part", part["caption"])
     for name, content in (("_config.yml", config), ("_toc.yml", toc)):

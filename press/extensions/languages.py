@@ -21,6 +21,7 @@ import re
 from gettext import NullTranslations
 from html import escape
 from pathlib import Path
+from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx import locale
@@ -29,6 +30,7 @@ from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
+from press.colab.cell import site_address
 from press.editions.said import Dictionary
 from press.extensions.book_pages import add_button
 
@@ -123,10 +125,14 @@ def add_switch(
     context["body"] += SAME_PLACE.replace("CODE", json.dumps(beside["code"]))
     if not twin:
         return
-    own = app.config.language
+    site = site_address(app.config.html_baseurl, Path(app.srcdir))
+    places = {app.config.language: f"{up}{pagename}.html", beside["code"]: address}
+    if site:  # search engines want all of it
+        page = f"{site}{pagename}.html"
+        places = {code: urljoin(page, where) for code, where in places.items()}
     tags = [
         f'<link rel="alternate" hreflang="{code}" href="{escape(where)}">'
-        for code, where in ((own, f"{up}{pagename}.html"), (beside["code"], address))
+        for code, where in places.items()
     ]
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from sphinx.application import Sphinx
 
-from press.colab.cell import repository
+from press.colab.cell import site_address
 from press.cover import sample
 from press.editions.said import in_words
 from press.extensions.languages import facts
@@ -70,14 +70,6 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1].rpartition(" ")[0] + "…"
 
 
-def address_of(app: Sphinx) -> str:
-    """Where the site stands: html_baseurl, or GitHub's pages of the repository; or nothing."""
-    if app.config.html_baseurl:
-        return app.config.html_baseurl.rstrip("/") + "/"
-    found = re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+)", repository(Path(app.srcdir)))
-    return f"https://{found[1].lower()}.github.io/{found[2]}/" if found else ""
-
-
 def add_tags(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
@@ -89,7 +81,7 @@ def add_tags(
     written = re.search(r'<meta content="([^"]*)" name="description"', before)
     description = described(doctree) if doctree is not None and not written else ""
     shared = unescape(written[1]) if written else description
-    site = address_of(app)
+    site = site_address(app.config.html_baseurl, Path(app.srcdir))
     tags = [
         ("name", "description", description),
         ("property", "og:title", title if title == book else f"{title} – {book}"),

@@ -54,6 +54,7 @@ def fresh(browser, there):
 
 
 # Of what stands round the text, and of the lists that are made: what has words, but none in Korean.
+# (A link may lead to a page that is English, and a live box shows sentences.)
 ENGLISH = """() => {
     const english = (text) => /\\p{L}{2}/u.test(text ?? "") && !/[가-힣]/.test(text);
     const found = [];
@@ -62,9 +63,12 @@ ENGLISH = """() => {
             if (!part.matches("a.reference, svg *") && english(part.getAttribute(name)))
                 found.push(`${name}: ${part.getAttribute(name)}`);
     const round = "button, summary, label, footer p, .admonition-title, th, td, figcaption";
-    for (const part of document.querySelectorAll(round))
-        if (!part.closest(".live-stage, .local-window-box svg") && english(part.textContent))
-            found.push(part.textContent.trim());
+    for (const part of document.querySelectorAll(round)) {
+        const words = part.cloneNode(true);
+        words.querySelectorAll("math, code, i").forEach((one) => one.remove());
+        if (!part.closest(".live") && !part.querySelector("a, .xref"))
+            if (english(words.textContent)) found.push(words.textContent.trim());
+    }
     return [...new Set(found)];
 }"""
 # Names, endings of files, and keys.
@@ -96,7 +100,7 @@ def test_a_live_box_speaks_korean(fresh):
     box = page.locator(".live").first
     assert "해 보기" in box.inner_text()
     box.get_by_role("button", name="해 보기").click()
-    wait_until(page, "document.querySelector('.live input') !== null")
+    wait_until(page, "document.querySelector('.live textarea') !== null")
     assert box.get_by_label("독일어 문장").first.is_visible()
 
 

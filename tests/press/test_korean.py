@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sphinx import locale
 
 from attnmt.book.figures.forest import STYLE
+from press.colab.cell import stamp_config
 from press.contents import ROOT, file_of, lectures, settings
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
@@ -371,9 +372,14 @@ def edition(tmp_path):
     english = settings(ROOT)["sphinx"]["config"]["language_beside"]
     beside = {"en": english, "ko": korean.CONFIG["language_beside"]}
 
-    def shown(page, language):
+    (tmp_path / "_config.yml").write_text('repository:\n  url: ""\n')
+
+    def shown(page, language, site=""):
         config = SimpleNamespace(
-            language_beside=beside[language], language=language, root_doc="book/index"
+            language_beside=beside[language],
+            language=language,
+            root_doc="book/index",
+            html_baseurl=site,
         )
         app = SimpleNamespace(config=config, srcdir=tmp_path, outdir=tmp_path / "html")
         languages.drop_unbuilt(app, config)
@@ -396,6 +402,23 @@ def test_each_page_leads_to_its_twin_in_the_other_language(edition, tmp_path):
     (tmp_path / "html" / "ko" / "index.html").touch()
     there = "../ko/book/primer.html"
     assert edition("book/primer", "en") == ([there], {"en": own, "ko": there})
+
+
+def test_search_engines_are_told_whole_addresses_where_the_site_has_one(edition, tmp_path, book):
+    text = (book / "_config.yml").read_text(encoding="utf8")
+    address = stamp_config(text, "https://github.com/Someone/align", "main")
+    (book / "_config.yml").write_text(address, encoding="utf8")
+    korean.generate(tmp_path / "edition", book)
+    site = settings(tmp_path / "edition")["sphinx"]["config"]["html_baseurl"]
+    assert site == "https://someone.github.io/align/ko/"
+    twins = {
+        "ko": "https://someone.github.io/align/ko/book/primer.html",
+        "en": "https://someone.github.io/align/book/primer.html",
+    }
+    assert edition("book/primer", "ko", site)[1] == twins
+    (tmp_path / "html" / "ko").mkdir(parents=True)
+    (tmp_path / "html" / "ko" / "index.html").touch()
+    assert edition("book/primer", "en", "https://someone.github.io/align/")[1] == twins
 
 
 def test_a_page_that_is_not_translated_leads_to_the_korean_first_page(edition, tmp_path):
