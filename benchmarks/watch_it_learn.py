@@ -29,7 +29,7 @@ SCORES = {
     "location": {"score": "W(q)[j]"},
 }
 SEEDS = (1, 2, 3)
-MOST = 600  # updates
+MOST_UPDATES = 600  # updates
 LENGTHS = {  # the first exercise: name -> what is told
     f"length {length}, {name}": {"task": "copy", "length": length, "attention": attention}
     for length in (4, 8, 16)
@@ -85,7 +85,7 @@ def locked() -> list[dict]:
         {
             "name": f"{task} {score}",
             "spec": {"task": task, "seed": seed} | told,
-            "updates": MOST,
+            "updates": MOST_UPDATES,
             "stop": True,
         }
         for score, told in SCORES.items()
@@ -137,7 +137,7 @@ def browser() -> list[dict]:
                 page.context.new_cdp_session(page).send(
                     "Emulation.setCPUThrottlingRate", {"rate": slower}
                 )
-                told = {"spec": {"seed": 1} | SCORES[score], "most": MOST}
+                told = {"spec": {"seed": 1} | SCORES[score], "most": MOST_UPDATES}
                 ran = page.evaluate(IN_PAGE, told)
                 found.append({"task": "german", "score": score, "slower": slower} | ran)
                 found[-1]["seconds"] = round(found[-1]["seconds"], 2)

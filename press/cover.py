@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from attnmt.book.figures import plots
-from attnmt.evidence.store import Sample, load_run
+from attnmt.evidence.store import SampleTranslation, load_run
 from press.contents import ROOT
 
 COVER = ROOT / "book" / "figures" / "cover.svg"
@@ -21,12 +21,12 @@ RUN = "luong-bidirectional-grammar-1"
 SAMPLE = 1
 
 
-def sample() -> Sample:
+def sample() -> SampleTranslation:
     """The sentence, its translation and its alignment."""
     return load_run(RUN).samples[SAMPLE]
 
 
-def description(shown: Sample) -> str:
+def description(shown: SampleTranslation) -> str:
     """What the figure shows, in words."""
     return f"{' '.join(shown.source)} -> {' '.join(shown.words)} (recorded run {RUN})"
 

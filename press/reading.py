@@ -21,6 +21,7 @@ WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 6  # of code that the page shows without a click
 LOOKS_A_MINUTE = 1  # at a picture, or a formula on a line of its own
 
+ROWS = re.compile(r'(?s)<div class="forest".*</div>')  # a drawing in each row: one picture
 SHOWN = re.compile(r"(?m)^\s*[:`]{3,}\{(?:figure|image|learn|live)\}|!\[|<img\b|<svg\b|<figure\b")
 FORMULA = re.compile(r"(?s)\$\$.+?\$\$")
 FOLDED = {"hide-input", "hide-cell", "remove-input"}
@@ -82,7 +83,8 @@ def pictures(cell: Cell) -> int:
     for output in cell.get("outputs", []):
         data = output.get("data", {})
         drawn = any(kind.startswith("image/") for kind in data)
-        found += 1 if drawn else len(SHOWN.findall("".join(data.get("text/html", ""))))
+        html = ROWS.sub("<figure>", "".join(data.get("text/html", "")))
+        found += 1 if drawn else len(SHOWN.findall(html))
     return found + (len(SHOWN.findall(cell.source)) if cell.cell_type == "markdown" else 0)
 
 

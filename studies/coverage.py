@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from attnmt.book.coverage import content_words, coverage, grams_again
+from attnmt.book.coverage import content_words, coverage, trigrams_again
 from attnmt.corpus import Corpus
 from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.plan import read_plan
@@ -48,7 +48,7 @@ def count(corpus: Corpus, sentences: Sequence[str], content: set[str]) -> Counte
     for k, (pair, text) in enumerate(zip(corpus.test + corpus.long, sentences, strict=True)):
         words = tokenise(text, "en")  # an unknown word falls into pieces, none of them content
         found = coverage(pair, words, content)
-        again, trigrams = grams_again(words)
+        again, trigrams = trigrams_again(words)
         counts = {"sentences": 1, "both": found.both, "source": found.source}
         counts |= {"skipped": len(found.skipped), "repeated": found.repeated.total()}
         counts |= {"target": found.target, "trigrams": trigrams, "trigrams again": again}

@@ -12,7 +12,7 @@ stopped and started again: what is stored is not trained again. Usage: make stud
 from dataclasses import asdict, dataclass
 
 from attnmt import alignment_error_rate, fit, force_align, grammar_corpus
-from attnmt.book.demonstration import MOST, translate_test
+from attnmt.book.demonstration import TEST_PAIRS, translate_test
 from attnmt.book.sizes import LIVE, LIVE_PAIRS
 from attnmt.corpus import Corpus
 from attnmt.model import CONSTRUCTORS
@@ -73,7 +73,7 @@ def train(corpus: Corpus, system: str, recipe: Recipe, *, seed: int) -> dict:
     model = CONSTRUCTORS[arguments.pop("model")](corpus, **arguments)
     history = fit(model, corpus, recipe, seed=seed, device="cpu", progress=False, curve_every=CURVE)
     found = translate_test(model, corpus)
-    tested = corpus.test[:MOST]
+    tested = corpus.test[:TEST_PAIRS]
     error = alignment_error_rate(force_align(model, tested), tested) if model.attends else None
     return {
         "seed": seed,

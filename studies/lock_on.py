@@ -32,7 +32,7 @@ SCALED = {
     "concat": "decoder.attention.score.v_a",
 }
 EVERY = 25  # updates between two measurements
-MOST = 1_500  # updates at most
+MOST_UPDATES = 1_500  # updates at most
 LOCKED = 0.5  # locked on: half of the attention is on the words' own links
 AFTER = 150  # updates to go on after that, for the picture
 WATCHED = 100  # validation pairs
@@ -78,20 +78,20 @@ def watch(model: Translator, corpus: Corpus, seed: int) -> dict:
                 curve.append([update, round(mass, 4), round(perplexity(model, pairs), 3)])
                 if locked_on is None and mass > LOCKED:
                     locked_on = update
-            if update >= min(MOST, math.inf if locked_on is None else locked_on + AFTER):
+            if update >= min(MOST_UPDATES, math.inf if locked_on is None else locked_on + AFTER):
                 break
     return {"seed": seed, "first_spread": round(first, 4), "locked_on": locked_on, "curve": curve}
 
 
 def main() -> None:
     """Fill the store."""
-    corpus = grammar_corpus(train=MOST * BATCH)
+    corpus = grammar_corpus(train=MOST_UPDATES * BATCH)
     head = {
         **head_of(__file__),
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "columns": ["update", "gold mass", "perplexity"],
         "locked_above": LOCKED,
-        "most_updates": MOST,
+        "most_updates": MOST_UPDATES,
         "scores": {score: {str(size): [] for size in SIZES} for score in SCALED},
     }
     store = open_store(STORE, head, "scores")

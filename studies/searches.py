@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from attnmt import Ensemble, beam_search, greedy, replace_unknown
-from attnmt.book.demonstration import MOST
+from attnmt.book.demonstration import TEST_PAIRS
 from attnmt.corpus import Pair
 from attnmt.decoding import Searchable, Translation
 from attnmt.evidence.comparison import BLEU_SCORE, LENGTH, by_sentences
@@ -33,7 +33,7 @@ WIDTHS = (2, 5, 10, 25)
 PENALTIES = (0.0, 1.0)
 FURTHER = ((5, 0.5), (5, 1.5))  # widths and penalties beside all of those
 BASELINES = ("greedy", "beam 5, alpha 0.0")  # over which gains have a standard error
-PARTS = ("test", "long")
+SEARCHED = ("test", "long")
 CLOSE = 0.05  # BLEU by which a model may differ from its recorded run, on another processor
 SAME = 1e-3  # log p closer than that is the same
 
@@ -133,7 +133,7 @@ def of_run(name: str) -> dict[str, Any]:
     """
     model = trained_model(name)
     corpus = load_corpus(CORPUS)
-    found = {part: searched(model, getattr(corpus, part)[:MOST]) for part in PARTS}
+    found = {part: searched(model, getattr(corpus, part)[:TEST_PAIRS]) for part in SEARCHED}
     found["names"] = names_copied(model, corpus.names)
     ours = found["test"]["scores"]["greedy"]["bleu"]
     theirs = recorded_bleu(name, "test")
@@ -144,12 +144,14 @@ def of_run(name: str) -> dict[str, Any]:
 
 def recorded_bleu(name: str, part: str) -> float:
     """What greedy search scored when the run was recorded, on as many pairs as here."""
-    return float(BLEU_SCORE.score(load_statistics(name)[f"{part}_bleu"][:MOST].sum(0, dtype=int)))
+    return float(
+        BLEU_SCORE.score(load_statistics(name)[f"{part}_bleu"][:TEST_PAIRS].sum(0, dtype=int))
+    )
 
 
 def together(names: Sequence[str]) -> dict[str, Any]:
     """The ensemble of some runs, on the test pairs: greedy, and with a beam of 5."""
-    pairs = load_corpus(CORPUS).test[:MOST]
+    pairs = load_corpus(CORPUS).test[:TEST_PAIRS]
     judge = Judge(Ensemble([trained_model(name) for name in names]), pairs)
     fives = beam_search(judge.model, judge.sentences, beam=5)
     return {

@@ -1617,7 +1617,7 @@ export async function render({ model: given, el }) {
   } catch (error) {
     console.warn(error);
     const again = make("button", { type: "button", class: "live-button", onclick: () => render({ model: given, el }) }, say("try_again"));
-    status.replaceChildren(say("failed"), " ", again);
+    status.replaceChildren(error.code === "file" ? error.message : say("failed"), " ", again);
     return () => {};
   }
   const byKeyboard = el.querySelector(":focus-visible");

@@ -460,7 +460,8 @@ const WINDOWS = {
 
 /** A score and a window, put together: `prepare` a sentence, then `attend` to it. */
 function attention(weights, score, windowName, D) {
-  const { prepare, ask, compare } = SCORES[score](weights.within("score"));
+  const make = SCORES[score] ?? refuse("file", `This page does not know the score “${score}”.`);
+  const { prepare, ask, compare } = make(weights.within("score"));
   const look = WINDOWS[windowName](weights.within("window"), D);
   return {
     prepare: (annotations) => annotations.map(prepare),

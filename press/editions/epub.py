@@ -23,7 +23,8 @@ from bs4 import Tag
 
 from attnmt import __version__
 from press.contents import ROOT, lectures, listed, settings
-from press.editions.one_page import Entry, Links, edition, headings, read
+from press.editions.one_page import Entry, Links, edition, headings, read, site_words
+from press.editions.said import in_words
 
 BESIDES = ("index", "notation", "glossary", "references")  # pages of the core without slides
 NAMES = {"svg": "http://www.w3.org/2000/svg", "math": "http://www.w3.org/1998/Math/MathML"}
@@ -38,7 +39,8 @@ SPARE = (
 )
 PAGE = Template("""<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
-<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops" lang="en">
+<html lang="$language"
+xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops">
 <head><title>$title</title>$styles</head>
 <body>$body</body></html>
 """)
@@ -48,11 +50,12 @@ CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
 </rootfiles></container>
 """
 PACKAGE = Template("""<?xml version="1.0" encoding="utf-8"?>
-<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id" xml:lang="en">
+<package xml:lang="$language"
+xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id">
 <metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
 <dc:identifier id="id">urn:uuid:$id</dc:identifier>
-<dc:title>$title</dc:title><dc:creator>$author</dc:creator><dc:language>en</dc:language>
-<dc:rights>Text and figures: CC BY 4.0. Code: MIT License.</dc:rights>
+<dc:title>$title</dc:title><dc:creator>$author</dc:creator><dc:language>$language</dc:language>
+<dc:rights>$rights</dc:rights>
 <meta property="dcterms:modified">$modified</meta>
 <meta property="schema:accessMode">textual</meta>
 <meta property="schema:accessMode">visual</meta>
@@ -94,10 +97,12 @@ class Writer:
     Args:
         site: the built pages.
         pages: those that the book has.
+        language: theirs.
     """
 
-    def __init__(self, site: Path, pages: list[str]):
+    def __init__(self, site: Path, pages: list[str], language: str = "en"):
         self.site = site
+        self.language = language
         self.pages = pages
         self.files: dict[str, bytes] = {}  # name -> content
 
@@ -154,7 +159,8 @@ class Writer:
         """A file of XHTML, with the book's styles and its own."""
         styles = [name for name in self.files if name.endswith(".css")]
         links = "".join(f'<link rel="stylesheet" href="{name}"/>' for name in styles)
-        return PAGE.substitute(title=html.escape(title), styles=links + own, body=body)
+        told = {"language": self.language, "title": html.escape(title)}
+        return PAGE.substitute(told, styles=links + own, body=body)
 
 
 def fold(box: Tag) -> None:
@@ -166,7 +172,9 @@ def fold(box: Tag) -> None:
         box.insert(0, head.extract())
 
 
-def contents(parts: list[tuple[str, list[tuple[str, list[Entry]]]]]) -> str:
+def contents(
+    parts: list[tuple[str, list[tuple[str, list[Entry]]]]], heading: str = "Contents"
+) -> str:
     """The table of contents, as the book's navigation: parts, chapters, sections."""
 
     def line(page: str, entry: Entry, below: str = "") -> str:
@@ -185,7 +193,7 @@ def contents(parts: list[tuple[str, list[tuple[str, list[Entry]]]]]) -> str:
         rows.append(
             f"<li><span>{html.escape(caption)}</span><ol>{inner}</ol></li>" if caption else inner
         )
-    return f'<nav epub:type="toc"><h1>Contents</h1><ol>{"".join(rows)}</ol></nav>'
+    return f'<nav epub:type="toc"><h1>{heading}</h1><ol>{"".join(rows)}</ol></nav>'
 
 
 def item(name: str, content: bytes) -> str:
@@ -208,7 +216,8 @@ def write_epub(site: Path, target: Path, root: Path = ROOT) -> int:
     """
     config = settings(root)
     pages = core(root)
-    book = Writer(site, pages)
+    language = config["sphinx"]["config"].get("language", "en")
+    book = Writer(site, pages, language)
     for name in STYLES:
         content = (site / "_static" / name).read_bytes()
         book.files[Path(name).name] = content.replace(b"direction: ltr;", b"")  # readers' own
@@ -219,11 +228,14 @@ def write_epub(site: Path, target: Path, root: Path = ROOT) -> int:
         for caption, some in listed(root)
     ]
     parts = [(caption, some) for caption, some in parts if some]
-    book.files["contents.xhtml"] = book.page("Contents", contents(parts)).encode()
+    heading = in_words("Contents", site_words(root))
+    book.files["contents.xhtml"] = book.page(heading, contents(parts, heading)).encode()
     order = [name_of(pages[0]), "contents.xhtml", *map(name_of, pages[1:])]
     title = config["title"]
     package = PACKAGE.substitute(
         id=uuid.uuid5(uuid.NAMESPACE_URL, f"{title} {__version__}"),
+        language=language,
+        rights=" ".join(re.sub(r"<[^>]+>", "", config["html"]["extra_footer"]).split()),
         title=html.escape(title),
         author=html.escape(config["author"]),
         modified=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

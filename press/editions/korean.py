@@ -9,11 +9,18 @@ The catalogue has a file for each page, and a message for each of its blocks
 (`press.editions.blocks`).
 Where the English of a block has changed, its message is marked *fuzzy* and the page shows the
 English until a translator has looked at it and removed the mark. Code and outputs are the English
-pages' own, and each heading keeps its English address. (A forest plot is text: its axes, signs and
-verdicts are in Korean, its claims in English.) What a cell says in words, and a sentence
-repeats (`3 seeds`), is in `_said.po`, with `{}` for each number; what is not there stays English.
-Pictures are stored outputs and stay English: a figure's caption ends with the words of its axes, in
-Korean by `_labels.po`.
+pages' own, and each heading keeps its English address. A forest plot is text: its axes, signs and
+verdicts are in Korean, its claims in English. What a cell says in words, in a table or in
+a sentence that repeats it (`3 seeds`), is in `_said.po`, with `{}` for each number; what is not
+there stays English. Pictures are stored outputs and stay English: a figure's caption ends with the
+words of its axes, in Korean by `_labels.po`. The words round the pages, of the theme and of
+buttons, slides and the printed book, are in `_words.po`.
+
+`make korean` generates the edition into `_build/korean`, and builds it with its slides. There, with
+`PYTHONPATH=.`, `python -m press.editions.pdf` prints it, and `python -m press.editions.student`
+makes its student edition. The button *Colab* opens the English page, which the repository has; a
+Korean one can be downloaded at its top and uploaded there, and executed again, its tables are
+English. `python -m press.colab.as_in_colab book/01_parallel_text.ipynb` runs one as Colab would.
 """
 
 from __future__ import annotations
@@ -49,6 +56,7 @@ from press.editions.blocks import (
     without_numbers,
     words,
 )
+from press.editions.said import Dictionary, in_words, markdown_in_words
 from press.run.numbers import PAIR
 from press.run.outputs import write
 
@@ -69,16 +77,20 @@ TRANSLATED = (
     "book/07_decoding",
     "book/08_whole_family",
     "book/09_lookup",
+    "book/exercises",
     "book/notation",
     "book/glossary",
     "book/troubleshooting",
     "book/for_lecturers",
+    "book/references",
 )
 SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
-SAID = "_said"  # the catalogue of what cells say in words, kept by hand
+STUDENT = "_student"  # the catalogue of the pages that only the student edition has
+SAID = "_said"  # the catalogue of what cells and lists say in words, kept by hand
+WORDS = "_words"  # the catalogue of the words round the pages, kept by hand
 LABELS = "_labels"  # the catalogue of what stands at the axes of figures, kept by hand
 AXES = {"xlabel", "ylabel", "title", "label", "set_xlabel", "set_ylabel", "set_title"}
-NUMBER = re.compile(r"[+−-]?\d+(?:[.,]\d+)*%?")
+MARKDOWN = "text/markdown"
 FOREST = '<div class="forest"'  # how a forest plot begins
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
@@ -87,7 +99,6 @@ BORN = datetime(2026, 11, 24, tzinfo=UTC)  # in the files' heads
 CONFIG = {
     "language": "ko",
     "language_beside": {"code": "en", "name": "English", "path": "../"},
-    "theme_words": {"By": "지은이:", "Fullscreen mode": "전체 화면으로 보기"},
     "nb_code_prompt_show": "코드 보기",
     "nb_code_prompt_hide": "코드 숨기기",
     "togglebutton_hint": "펼쳐 보기",
@@ -129,7 +140,7 @@ class Lookup:
     """Finds the Korean of a piece, and counts what there is none for."""
 
     texts: Texts
-    said: Texts = field(default_factory=dict)
+    said: Dictionary = field(default_factory=dict)
     all: int = 0
     missing: list[Message] = field(default_factory=list)
 
@@ -152,16 +163,9 @@ class Lookup:
             with_numbers(found.text, english),
         )
 
-
-def in_words(said: str, texts: Texts) -> str:
-    """What a cell said, in Korean: `5 seeds` by the message `{} seeds`, a list by its items."""
-    items = [said] if Message("said", NUMBER.sub("{}", said)) in texts else said.split("; ")
-    found = [texts.get(Message("said", NUMBER.sub("{}", item))) for item in items]
-    if not all(found):
-        return said
-    return ", ".join(
-        korean.text.format(*NUMBER.findall(item)) for item, korean in zip(items, found, strict=True)
-    )
+    def joined(self, context: str, pieces: list[Piece]) -> str:
+        """A text of these pieces."""
+        return "".join(self(context, p.text) if p.message else p.text for p in pieces)
 
 
 # --- the book's pages
@@ -175,9 +179,14 @@ def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
     """The texts of a page in pieces, each with its context."""
     if page == SITE:
         yield "title", [Piece(settings(root)["title"], message=True)]
+        yield "footer", words(settings(root)["html"]["extra_footer"])
         for caption, _ in listed(root):
             if caption:
                 yield "part", [Piece(caption, message=True)]
+        return
+    if page == STUDENT:
+        for path in student_pages(root):
+            yield path.stem, cut(path.read_text(encoding="utf8"))
         return
     path = file_of(page, root)
     if path.suffix == ".md":
@@ -191,12 +200,22 @@ def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
             yield context, words(holder[key])
 
 
+def student_pages(root: Path) -> list[Path]:
+    return sorted((root / "press" / "editions" / "student_pages").glob("*.md"))
+
+
 def figure_texts(cell: nbformat.NotebookNode) -> Iterator[tuple[dict, str]]:
     """Where a code cell holds the caption and the alternative text of its figure."""
     shown = cell.metadata.get("mystnb", {})
     for part, key in (("figure", "caption"), ("image", "alt")):
         if key in shown.get(part, {}):
             yield shown[part], key
+
+
+def shown_as_markdown(cell: nbformat.NotebookNode) -> list[dict]:
+    """The outputs of a cell that are Markdown: tables, mostly."""
+    shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+    return [data for data in shown if MARKDOWN in data]
 
 
 def labels_of(cell: nbformat.NotebookNode) -> list[str]:
@@ -219,11 +238,11 @@ def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
     return WITHIN.format(words="; ".join(words)) if words else ""
 
 
-def plot_in_korean(html: str, texts: Texts) -> str:
+def plot_in_korean(html: str, words: Dictionary) -> str:
     """A forest plot with what it says in words in Korean; its claims stay English."""
 
     def korean(found: re.Match) -> str:
-        return found[1] + escape(in_words(unescape(found[2]), texts))
+        return found[1] + escape(in_words(unescape(found[2]), words))
 
     html = html.replace('role="rowheader"', 'role="rowheader" lang="en"')
     return re.sub(r'(>\s*|aria-label=")([^<>"]*[^<>"\s])(?=\s*<|")', korean, html)
@@ -266,6 +285,11 @@ def read(page: str, root: Path = ROOT) -> Texts:
         for message in found
         if message.id
     }
+
+
+def words_of(name: str, root: Path = ROOT) -> Dictionary:
+    """A catalogue that is kept by hand, without its contexts."""
+    return {message.text: korean.text for message, korean in read(name, root).items()}
 
 
 def store(page: str, texts: Texts, root: Path = ROOT) -> None:
@@ -319,7 +343,7 @@ def update(names: Iterable[str] = (), root: Path = ROOT) -> list[str]:
     Returns:
         The pages whose files changed.
     """
-    begun = [page for page in (SITE, *pages(root)) if catalogue(page, root).is_file()]
+    begun = [page for page in (SITE, STUDENT, *pages(root)) if catalogue(page, root).is_file()]
     before = {page: read(page, root) for page in begun}
     others = {message: korean for texts in before.values() for message, korean in texts.items()}
     changed = []
@@ -353,24 +377,22 @@ def with_notice(text: str, notice: str) -> str:
 
 def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNode, Lookup]:
     """A page in Korean, and what is missing; a page without catalogue stays English."""
-    look = Lookup(read(page, root), read(SAID, root))
+    look = Lookup(read(page, root), words_of(SAID, root))
     path = file_of(page, root)
-
-    def joined(context: str, pieces: list[Piece]) -> str:
-        return "".join(look(context, p.text) if p.message else p.text for p in pieces)
-
     if path.suffix == ".md":
         ((context, pieces),) = texts_of(page, root)
-        text = joined(context, pieces)
+        text = look.joined(context, pieces)
         return with_notice(text, notice) if (notice := notice_of(look)) else text, look
     notebook = nbformat.read(path, as_version=4)
     labels = read(LABELS, root)
     for cell in notebook.cells:
         context = f"{path.stem} {cell.id}"
         if cell.cell_type == "markdown":
-            cell.source = joined(context, cut(cell.source))
+            cell.source = look.joined(context, cut(cell.source))
         for holder, key in figure_texts(cell):
-            holder[key] = joined(context, words(holder[key]))
+            holder[key] = look.joined(context, words(holder[key]))
+        for data in shown_as_markdown(cell) if look.texts else ():
+            data[MARKDOWN] = markdown_in_words(data[MARKDOWN], look.said)
         if look.texts and (within := labels_in_korean(cell, labels)):
             figure = cell.metadata.mystnb.figure
             figure.caption = f"{figure.caption.rstrip()} {within}"
@@ -412,9 +434,17 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
         if look.texts:
             headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
     english = [page for page, (_, look) in found.items() if not look.texts]
-    facts = {"title": settings(root)["title"], "headings": headings, "english": english}
+    facts = {
+        "title": settings(root)["title"],
+        "headings": headings,
+        "english": english,
+        "said": words_of(SAID, root),
+    }
     (target / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf8")
     site(target, root)
+    student = Lookup(read(STUDENT, root))
+    for path, (context, pieces) in zip(student_pages(target), texts_of(STUDENT, root), strict=True):
+        path.write_text(student.joined(context, pieces), encoding="utf8", newline="\n")
     return {page: look for page, (_, look) in found.items()}
 
 
@@ -423,7 +453,9 @@ def site(target: Path, root: Path) -> None:
     look = Lookup(read(SITE, root))
     config, toc = settings(root), settings(root, "_toc.yml")
     config["title"] = look("title", config["title"])
-    config["sphinx"]["config"] |= CONFIG
+    html = config["html"]
+    html["extra_footer"] = look.joined("footer", words(html["extra_footer"]))
+    config["sphinx"]["config"] |= CONFIG | {"site_words": words_of(WORDS, root)}
     for part in toc["parts"]:
         part["caption"] = look("part", part["caption"])
     for name, content in (("_config.yml", config), ("_toc.yml", toc)):

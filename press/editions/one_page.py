@@ -15,6 +15,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from bs4 import BeautifulSoup, Tag
 
 from press.contents import ROOT, listed, settings
+from press.editions.said import Dictionary, in_words
 
 SOLUTIONS_AFTER = "book/exercises"
 SHEET = Path(__file__).with_name("pdf.html").read_text(encoding="utf8")
@@ -127,10 +128,15 @@ def headings(text: Tag) -> list[Entry]:
     return found
 
 
-def solutions(solved: list[tuple[str, str]]) -> tuple[str, list[Entry]]:
+def site_words(root: Path = ROOT) -> Dictionary:
+    """What stands on no page, in the language of the book in `root`; English says itself."""
+    return settings(root)["sphinx"]["config"].get("site_words", {})
+
+
+def solutions(solved: list[tuple[str, str]], heading: str) -> tuple[str, list[Entry]]:
     """The places that the solutions of some pages move to, and their lines of the contents."""
-    entries = [Entry(1, "Solutions", "solutions")]
-    body = ['<article class="bd-article" id="solutions"><h1>Solutions</h1>']
+    entries = [Entry(1, heading, "solutions")]
+    body = [f'<article class="bd-article" id="solutions"><h1>{heading}</h1>']
     for page, title in solved:
         entries.append(Entry(2, title, f"solutions--{page}"))
         body.append(f'<section id="solutions--{page}" data-solutions-of="{page}">')
@@ -140,7 +146,10 @@ def solutions(solved: list[tuple[str, str]]) -> tuple[str, list[Entry]]:
 
 
 def join(
-    soups: dict[str, BeautifulSoup], parts: list[tuple[str, list[str]]], site: Path
+    soups: dict[str, BeautifulSoup],
+    parts: list[tuple[str, list[str]]],
+    site: Path,
+    solved_heading: str = "Solutions",
 ) -> tuple[str, list[Entry]]:
     """The joined articles, and the contents."""
     entries: list[Entry] = []
@@ -157,7 +166,7 @@ def join(
             if text.select_one(".solution"):
                 solved.append((page, found[0].title))
             if page == SOLUTIONS_AFTER and solved:
-                places, lines = solutions(solved)
+                places, lines = solutions(solved, solved_heading)
                 body.append(places)
                 entries += lines
     return "\n".join(body), entries
@@ -179,13 +188,15 @@ def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
     """The document to print, and its contents."""
     soups = {page: read(site, page) for _, pages in listed(root) for page in pages}
     config = settings(root)
+    words = site_words(root)
     head = head_of(soups, site)
-    body, entries = join(soups, listed(root), site)
+    body, entries = join(soups, listed(root), site, in_words("Solutions", words))
     text = SHEET.format(
         language=next(iter(soups.values())).html.get("lang", "en"),
         title=html.escape(config["title"]),
         author=html.escape(config["author"]),
         footer=config["html"]["extra_footer"],
+        contents=in_words("Contents", words),
         style=(root / "book/_style/pdf.css").read_text(encoding="utf8"),
         head="\n".join(head),
         rows="\n".join(entry.row for entry in entries),

@@ -34,9 +34,9 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from press.contents import chapter_numbers, lectures
+from press.editions.said import Dictionary, in_words
 from press.extensions.book_pages import add_button
 from press.extensions.formulas import mathml
-from press.extensions.live import language_of
 from press.source import without_docstrings
 
 FOLDER = "slides"  # beside the folder of the pages
@@ -185,6 +185,7 @@ class Deck:
     """The slides of one page, made node by node."""
 
     builder: StandaloneHTMLBuilder
+    words: Dictionary = field(default_factory=dict)  # what the deck itself says, in its language
     slides: list[Slide] = field(default_factory=list)
     leads: list[tuple[Item, bool]] = field(default_factory=list)  # wait for what they introduce
     exercises: str | None = None  # their titles, as soon as there is one
@@ -426,8 +427,8 @@ class Deck:
         if self.exercises is None:
             self.settle()
             self.exercises = ""
-            told = nodes.Text("Each exercise stands in the chapter, with its solution.")
-            self.say(nodes.paragraph("", "", told))
+            told = in_words("Each exercise stands in the chapter, with its solution.", self.words)
+            self.say(nodes.paragraph("", "", nodes.Text(told)))
         *words, _ = node.next_node(nodes.title).children  # the number, and in brackets a title
         start = [word.astext().endswith("(") for word in words].index(True)
         self.exercises += f"<li>{self.span(words[start + 1 :])}</li>"
@@ -485,7 +486,7 @@ class Deck:
     def read(self, doctree: nodes.document) -> None:
         doctree = doctree.deepcopy()
         for link in list(doctree.findall(nodes.reference)):
-            link.replace_self(words_of(link))
+            link.replace_self(words_of(link, in_words("the figure", self.words)))
         for section in doctree.findall(nodes.section):
             if section.parent is doctree:
                 self.section(section)
@@ -530,11 +531,11 @@ class Deck:
         return sum(slide.minutes for slide in self.slides)
 
 
-def words_of(link: nodes.reference) -> list[nodes.Node]:
+def words_of(link: nodes.reference, figure: str = "the figure") -> list[nodes.Node]:
     """What a link says: slides lead nowhere, and their figures have no numbers."""
     kinds = {kind for node in link.findall(nodes.inline) for kind in node["classes"]}
     if "std-numref" in kinds:
-        return [nodes.Text("the figure")]
+        return [nodes.Text(figure)]
     quoted = "doc" in kinds or "std-doc" in kinds
     return [nodes.Text("“"), *link.children, nodes.Text("”")] if quoted else link.children
 
@@ -559,25 +560,19 @@ def parts(heights: list[float], room: float) -> list[slice]:
 # --- its page
 
 
-def spoken(minutes: float) -> str:
-    return f"{minutes:g} min"
-
-
-CHAPTER = {"en": "Chapter {}", "ko": "{}장"}
-BACK = {"en": "The chapter", "ko": "이 장으로"}
-
-
 def page(deck: Deck, name: str, number: int | None, language: str = "en") -> str:
     """The deck of a chapter as a page."""
     sections = []
     for place, slide in enumerate(deck.slides):
-        above = CHAPTER[language].format(number) if number and not place else slide.above
+        above = in_words(f"Chapter {number}", deck.words) if number and not place else slide.above
         head = f'<p class="above">{above}</p>' if above else ""
         foot = f'<p class="signature"><code>{slide.signature}</code></p>' if slide.signature else ""
         tag = "h2" if place else "h1"
-        notes = [f"<p><b>{spoken(slide.minutes)}</b></p>", *(item.notes for item in slide.items)]
+        minutes = in_words(f"{slide.minutes:g} min", deck.words)
+        notes = [f"<p><b>{minutes}</b></p>", *(item.notes for item in slide.items)]
         if not place:
-            foot += f'<p class="back"><a href="../book/{name}.html">{BACK[language]}</a></p>'
+            back = in_words("The chapter", deck.words)
+            foot += f'<p class="back"><a href="../book/{name}.html">{back}</a></p>'
             notes.insert(1, f"<p>{summary(deck)}</p>")
         sections.append(
             f'<section class="level{slide.level}" data-timing="{round(slide.minutes * 60)}">'
@@ -587,7 +582,7 @@ def page(deck: Deck, name: str, number: int | None, language: str = "en") -> str
     template = Path(__file__).with_name("slides.html").read_text(encoding="utf8")
     return Template(template).substitute(
         language=language,
-        title=re.sub(r"<[^>]+>", "", deck.slides[0].title),
+        title=f"{re.sub(r'<[^>]+>', '', deck.slides[0].title)}: {in_words('slides', deck.words)}",
         live=LIVE if 'class="live' in "".join(sections) else "",
         code=HtmlFormatter(style="a11y-high-contrast-light").get_style_defs("pre"),
         slides="\n".join(sections),
@@ -596,7 +591,8 @@ def page(deck: Deck, name: str, number: int | None, language: str = "en") -> str
 
 def summary(deck: Deck) -> str:
     """How long the deck is, and where to break."""
-    text = f"The whole deck: {len(deck.slides)} slides, {spoken(deck.minutes)}."
+    length = f"The whole deck: {len(deck.slides)} slides, {deck.minutes:g} min."
+    text = in_words(length, deck.words)
     lessons = math.ceil(deck.minutes / LESSON)
     starts = {}
     sofar = 0.0
@@ -607,8 +603,9 @@ def summary(deck: Deck) -> str:
     goals = [sofar * number / lessons for number in range(1, lessons)]
     breaks = [min(starts, key=lambda title, at=goal: abs(starts[title] - at)) for goal in goals]
     if breaks:
-        names = ", then ".join(f"“{title}”" for title in breaks)
-        text += f" It fills {lessons} lessons; begin the next one with {names}."
+        begin = f"It fills {lessons} lessons; begin the next one with"
+        names = ", ".join(f"“{title}”" for title in breaks)
+        text += f" {in_words(begin, deck.words)} {names}."
     return text
 
 
@@ -620,14 +617,14 @@ def write(
     name = Path(pagename).name
     if doctree is None or name not in {path.stem for path in lectures(root)}:
         return
-    deck = Deck(app.builder)
+    deck = Deck(app.builder, app.config.site_words)
     deck.read(doctree)
     into = Path(app.outdir, FOLDER)
     into.mkdir(exist_ok=True)
-    html = page(deck, name, chapter_numbers(root).get(name), language_of(app.config))
+    html = page(deck, name, chapter_numbers(root).get(name), app.config.language)
     (into / f"{name}.html").write_text(html, encoding="utf8", newline="\n")
     address = context["pathto"](f"{FOLDER}/{name}.html", resource=True)
-    tooltip = "Slides of this chapter"
+    tooltip = in_words("Slides of this chapter", app.config.site_words)
     add_button(context, "slides-button", "fas fa-person-chalkboard", address, tooltip)
 
 

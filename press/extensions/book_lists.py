@@ -27,6 +27,8 @@ from attnmt.evidence.plan import TITLES
 from attnmt.evidence.store import Run, load_run, of_length
 from press import reading
 from press.contents import chapter_numbers, chapters
+from press.editions.said import in_words, line_in_words
+from press.extensions.languages import said
 from press.run.numbers import bare
 
 # ------------------------------------------------------------------------------ exercises
@@ -70,7 +72,8 @@ def entry(
     """One exercise: its number and title, and its solution."""
     where = exercise["docname"]
     numbers = app.env.toc_fignumbers.get(where, {}).get("exercise", {}).get(label, ())
-    name = " ".join(["Exercise", ".".join(map(str, numbers))]).strip()
+    words = app.config.site_words
+    name = in_words(" ".join(["Exercise", ".".join(map(str, numbers))]).strip(), words)
     children: list[nodes.Node] = [nodes.Text(name)]
     title = exercise["node"].next_node(nodes.title)
     if title is not None and len(title) > 1:  # "Exercise", and the words of its own
@@ -78,7 +81,7 @@ def entry(
     paragraph = nodes.paragraph("", "", link(app, page, f"{where}#{label}", children=children))
     if solution:
         place = f"{where}#{solution['node']['label']}"
-        to_it = link(app, page, place, children=[nodes.Text("solution")])
+        to_it = link(app, page, place, children=[nodes.Text(in_words("solution", words))])
         paragraph += [nodes.Text(" \u2013 "), to_it]
     return nodes.list_item("", paragraph)
 
@@ -145,7 +148,9 @@ class Markdown(SphinxDirective, ABC):
 
     def run(self) -> list[nodes.Node]:
         parent = nodes.container("", classes=self.shown_as.split())
-        self.state.nested_parse(StringList(self.lines()), self.content_offset, parent)
+        words = said(self.env.srcdir, self.env.docname)
+        lines = [line_in_words(line, words) for line in self.lines()]
+        self.state.nested_parse(StringList(lines), self.content_offset, parent)
         return [parent]
 
 
@@ -197,6 +202,14 @@ class TimeToLearn(Markdown):
 # -------------------------------------------------------------------------- running times
 
 
+def running_times(spent: list[tuple[str, int | None]]) -> list[str]:
+    """Lines of Markdown: titles with their CPU-seconds, and the sum."""
+    rows = [(name, "not executed" if s is None else f"{s:,}") for name, s in spent]
+    total = sum(seconds or 0 for _, seconds in spent)
+    rows = [("notebook", "CPU-seconds"), ("---", "---"), *rows, ("all", f"{total:,}")]
+    return [f"| {name} | {seconds} |" for name, seconds in rows]
+
+
 class RunningTimes(Markdown):
     """``{running-times}``"""
 
@@ -204,11 +217,7 @@ class RunningTimes(Markdown):
 
     def lines(self) -> list[str]:
         stamps = [(title, book.metadata.get("attnmt", {})) for _, title, book in self.notebooks()]
-        spent = [(title, stamp.get("cpu_seconds")) for title, stamp in stamps]
-        rows = [(name, "not executed" if s is None else f"{s:,}") for name, s in spent]
-        total = sum(seconds or 0 for _, seconds in spent)
-        rows = [("notebook", "CPU-seconds"), ("---", "---"), *rows, ("all", f"{total:,}")]
-        return [f"| {name} | {seconds} |" for name, seconds in rows]
+        return running_times([(title, stamp.get("cpu_seconds")) for title, stamp in stamps])
 
 
 # --------------------------------------------------------------------------------- claims

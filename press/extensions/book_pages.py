@@ -19,6 +19,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from press.editions.said import in_words
+
 COLAB = "https://colab.research.google.com"
 HELP = "book/publish"  # the page that says how to give the book its address
 COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
@@ -49,7 +51,8 @@ def add_buttons(
     if app.env.doc2path(pagename).endswith(".ipynb"):
         buttons.append(("Colab", "launch-colab-button", "fas fa-rocket"))
     for name, label, icon in buttons:
-        tooltip = f"{name}: this copy of the book needs an address first"
+        told = f"{name}: this copy of the book needs an address first"
+        tooltip = in_words(told, app.config.site_words)
         add_button(context, label, icon, context["pathto"](HELP), tooltip)
 
 

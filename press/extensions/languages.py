@@ -8,11 +8,16 @@
   is built, no page has a button.
 - Headings of translated pages answer to their English addresses, as `_edition.json` lists them, so
   that a link to a section holds in every language.
-- `theme_words` in `_config.yml` has better words for some of the theme's: `{By: 지은이:}`.
+- `site_words` in `_config.yml` has what Sphinx, the theme and the book's own buttons say, in the
+  edition's language: `{Back to top: 맨 위로}`. What is not there they say as they are.
+- A list that the build makes says its words by `said` in `_edition.json`, on a translated page.
 - A page that is wholly English says so to browsers and screen readers.
+- In Korean a particle stays in the line of what it belongs to, also behind a formula, code, a link
+  or a bracket, where browsers would break the line.
 """
 
 import json
+import re
 from gettext import NullTranslations
 from html import escape
 from pathlib import Path
@@ -24,10 +29,15 @@ from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
+from press.editions.said import Dictionary
 from press.extensions.book_pages import add_button
 
 FACTS = "_edition.json"  # written by `press.editions.korean`
-THEME = ("general", "booktheme")  # where Sphinx keeps the theme's words
+DOMAINS = ("sphinx", "booktheme", "exercise")  # where Sphinx keeps words of its pages
+
+# A tag, or what is no letter; and whether Hangul follows at once.
+BEFORE_PARTICLE = re.compile(r"(?:(<[^>]*>)|[)\]%’”])(?=([가-힣])?)")
+INLINE = re.compile(r"</(?:a|cite|code|em|math|q|span|strong)>")
 
 logger = logging.getLogger(__name__)
 
@@ -40,9 +50,16 @@ for (const button of document.querySelectorAll("a.btn-language")) {
 </script>"""
 
 
-def facts(app: Sphinx) -> dict:
-    path = Path(app.srcdir, FACTS)
+def facts(source: Path | str) -> dict:
+    """What is told of an edition, from the folder of its pages; of the book itself nothing."""
+    path = Path(source, FACTS)
     return json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+
+
+def said(source: Path | str, page: str) -> Dictionary:
+    """The words of the lists on a page; none on a page that is English."""
+    told = facts(source)
+    return {} if page in told.get("english", ()) else told.get("said", {})
 
 
 class EnglishAddresses(SphinxTransform):
@@ -53,7 +70,7 @@ class EnglishAddresses(SphinxTransform):
     def apply(self, **kwargs: object) -> None:
         from myst_parser.mdit_to_docutils.base import default_slugify
 
-        names = facts(self.app).get("headings", {}).get(self.env.docname)
+        names = facts(self.app.srcdir).get("headings", {}).get(self.env.docname)
         if names is None:
             return
         sections = [  # one without a heading holds what is in an exercise or a solution
@@ -114,38 +131,59 @@ def add_switch(
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
 
 
-class Words(NullTranslations):
-    """Some words; the theme has the others."""
+class SiteWords(NullTranslations):
+    """Some words; Sphinx or the theme has the others."""
 
-    def __init__(self, words: dict[str, str], theme: NullTranslations) -> None:
+    def __init__(self, words: Dictionary, others: NullTranslations) -> None:
         super().__init__()
         self.words = words
-        self.add_fallback(theme)
+        self.add_fallback(others)
 
     def gettext(self, message: str) -> str:
         return self.words.get(message) or super().gettext(message)
 
 
-def replace_words(app: Sphinx) -> None:
-    """Let the theme say `theme_words`."""
-    if app.config.theme_words:
-        theme = locale.get_translator(*reversed(THEME))
-        locale.translators[THEME] = Words(app.config.theme_words, theme)
+def replace_words(app: Sphinx, config: Config) -> None:
+    """Let Sphinx and the theme say `site_words`, before they make their templates."""
+    if not config.site_words:
+        return
+    for domain in DOMAINS:
+        others = locale.get_translator(domain)
+        locale.translators["general", domain] = SiteWords(config.site_words, others)
+    app.translator = locale.get_translator()
 
 
 def mark_english(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    if doctree is not None and pagename in facts(app).get("english", []):
+    if doctree is not None and pagename in facts(app.srcdir).get("english", []):
         context["body"] = context["body"].replace("<section ", '<section lang="en" ', 1)
+
+
+def with_particles(body: str) -> str:
+    """Korean HTML with a word joiner before each particle that has no letter before it."""
+
+    def joined(found: re.Match) -> str:
+        tag, after = found.groups()
+        return found[0] + "\u2060" if after and (tag is None or INLINE.match(tag)) else found[0]
+
+    return BEFORE_PARTICLE.sub(joined, body)
+
+
+def keep_particles(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    if doctree is not None and app.config.language == "ko":
+        context["body"] = with_particles(context["body"])
 
 
 def setup(app: Sphinx) -> dict:
     app.add_config_value("language_beside", {}, "html", [dict])
-    app.add_config_value("theme_words", {}, "html", [dict])
+    app.add_config_value("site_words", {}, "html", [dict])
     app.add_transform(EnglishAddresses)
     app.connect("config-inited", drop_unbuilt)
-    app.connect("builder-inited", replace_words)
+    app.connect("config-inited", replace_words)
     app.connect("html-page-context", add_switch, priority=900)
     app.connect("html-page-context", mark_english)
+    app.connect("html-page-context", keep_particles)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

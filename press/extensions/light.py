@@ -8,7 +8,8 @@ page waits for. `lighten` goes through the built site:
 - the scripts become one that the page does not wait for;
 - pictures get their width and height, and load when they come into view;
 - the search page's list of words loses those that are none, two labels of a picture run together;
-- what the theme and its companions get wrong for screen readers is mended.
+- what the theme and its companions get wrong for screen readers is mended;
+- what they say in English alone is said in the language of the site (`site_words`).
 
 A page that was made light before is left as it is, but for the address of sheet and script.
 """
@@ -19,12 +20,14 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterable
+from html import escape, unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from PIL import Image
 from sphinx.application import Sphinx
 
+from press.editions.said import Dictionary
 from press.extensions import formulas
 from press.extensions.stylesheet import names_in, prune, words_in
 
@@ -57,6 +60,11 @@ ICONS = (
     ("fa-regular-400.ttf", "Font Awesome 6 Free", 400, {"far", "fa-regular"}),
     ("fa-brands-400.ttf", "Font Awesome 6 Brands", 400, {"fab", "fa-brands"}),
 )
+# What is read out or shown beside the mouse, on pages and in what scripts write.
+TOLD = re.compile(r'(\b(?:title|aria-label|placeholder)=")([^"$]+)(?=")')
+COPIES = re.compile(
+    r"('copy\w*': ')([^']+)(?=')"
+)  # sphinx_copybutton, where it has no such language
 # How pages are mended for those who hear them, or go by landmarks.
 MENDED = (
     ('<div class="bd-sidebar-primary bd-sidebar', 'role="region" aria-label="The book"'),
@@ -207,6 +215,16 @@ def mended(page: str) -> str:
     return re.sub(r'(?s)<th class="head">(.*?)</th>', head_cell, page)
 
 
+def told(text: str, words: Dictionary | None) -> str:
+    """A page or a script that says in the language of the site what it said in English alone."""
+
+    def said(found: re.Match) -> str:
+        english = unescape(found[2])
+        return found[1] + (escape(words[english]) if english in words else found[2])
+
+    return COPIES.sub(said, TOLD.sub(said, text)) if words else text
+
+
 def head_cell(cell: re.Match) -> str:
     """The head of a column; an empty one is no head."""
     return cell[0] if re.sub(r"<[^>]+>|\s", "", cell[1]) else "<td></td>"
@@ -246,8 +264,8 @@ def picture_size(path: Path) -> tuple[int, int] | None:
 # ------------------------------------------------------------------------------------ the site
 
 
-def lighten(site: Path) -> None:
-    """Make the pages of a built site light."""
+def lighten(site: Path, words: Dictionary | None = None) -> None:
+    """Make the pages of a built site light, with these words where the theme has English."""
     static = site / "_static"
     if (index := site / SEARCH).exists():
         index.write_text(without_labels(index.read_text(encoding="utf8")), encoding="utf8")
@@ -260,7 +278,7 @@ def lighten(site: Path) -> None:
         return
     names = dict.fromkeys(name for page in heavy.values() for name in scripts_of(page))
     settings = dict.fromkeys(text for page in heavy.values() for text in SETTING.findall(page))
-    script = one_script(static, names, settings)
+    script = told(one_script(static, names, settings), words)
     modules = [path.read_text(encoding="utf8") for path in static.rglob("*.mjs")]
     used = words_in("".join([script, *modules])) | names_in("".join(themed.values()))
     sheets = dict.fromkeys(name for page in heavy.values() for name in styles_of(page))
@@ -274,7 +292,7 @@ def lighten(site: Path) -> None:
             return picture_size(picture) if picture.is_file() else None
 
         if path in heavy:
-            page = light(page, digest(style), digest(script), size=size)
+            page = told(light(page, digest(style), digest(script), size=size), words)
         for name, text in ((STYLE, style), (SCRIPT, script)):
             page = re.sub(rf"{re.escape(name)}\?v=\w+", f"{name}?v={digest(text)}", page)
         path.write_text(page, encoding="utf8", newline="\n")
@@ -283,7 +301,7 @@ def lighten(site: Path) -> None:
 def finish(app: Sphinx, error: Exception | None) -> None:
     """After everything else is written."""
     if error is None and app.builder.name in ("html", "dirhtml"):
-        lighten(Path(app.outdir))
+        lighten(Path(app.outdir), app.config.site_words)
 
 
 def setup(app: Sphinx) -> dict:

@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 
 from press.colab.cell import repository
 from press.cover import sample
+from press.editions.said import in_words
 from press.extensions.languages import facts
 
 FOLDER = "share"  # under _static
@@ -37,6 +38,7 @@ FONTS = (  # the first that is installed and has the letters
     "Malgun Gothic",
 )
 LETTERS = 16  # in a line of the title; half as many, where letters are wide
+PICTURED = "title and a heat map of attention"
 SHORTEST = 40  # letters; a shorter paragraph describes nothing
 LONGEST = 200
 ASIDE = (nodes.Admonition, nodes.table, nodes.figure, nodes.list_item, nodes.block_quote)
@@ -101,7 +103,7 @@ def add_tags(
             ("property", "og:image", f"{site}{picture}" if site else path),
             ("property", "og:image:width", "1200"),
             ("property", "og:image:height", "630"),
-            ("property", "og:image:alt", f"{title}: title and a heat map of attention"),
+            ("property", "og:image:alt", f"{title}: {in_words(PICTURED, app.config.site_words)}"),
             ("property", "og:url", f"{site}{pagename}.html" if site else ""),
             ("name", "twitter:card", "summary_large_image"),
         ]
@@ -137,12 +139,12 @@ def lines_of(title: str) -> list[str]:
     return textwrap.wrap(title, LETTERS // 2 if wide else LETTERS, break_long_words=False) or [""]
 
 
-def draw(title: str, number: str, book: str, path: Path) -> Path:
+def draw(title: str, chapter: str, book: str, path: Path) -> Path:
     """Draw the picture of a page: its title, and the alignment of the book's first page.
 
     Args:
         title: of the page.
-        number: of the chapter; may be empty.
+        chapter: "Chapter 3"; may be empty.
         book: the book's title.
         path: the PNG to write.
     """
@@ -151,7 +153,7 @@ def draw(title: str, number: str, book: str, path: Path) -> Path:
     font = font_for(title + book) or FONTS[0]
     lines = lines_of(title)
     size = min(46, 180 / len(lines))
-    figure.text(0.06, 0.86, f"Chapter {number}" if number else "", color=QUIET, fontsize=24)
+    figure.text(0.06, 0.86, chapter, color=QUIET, fontsize=24, family=font)
     figure.text(
         0.06,
         0.52,
@@ -179,8 +181,12 @@ def draw_all(app: Sphinx, error: Exception | None) -> None:
     folder = Path(app.outdir, "_static", FOLDER)
     for page in app.env.found_docs:
         number = ".".join(map(str, app.env.toc_secnumbers.get(page, {}).get("", ())))
-        title, book = titles(page, app.env.titles[page].astext(), app.config.html_title, facts(app))
-        draw(title, number, book, path=folder / f"{Path(page).name}.png")
+        own = app.env.titles[page].astext(), app.config.html_title
+        title, book = titles(page, *own, facts(app.srcdir))
+        chapter = f"Chapter {number}" if number else ""
+        if (title, book) == own:  # there is a font for them
+            chapter = in_words(chapter, app.config.site_words)
+        draw(title, chapter, book, path=folder / f"{Path(page).name}.png")
 
 
 def setup(app: Sphinx) -> dict:

@@ -25,7 +25,7 @@ from press.contents import ROOT
 from press.run.imports import SRC, asked, data_files, needed
 from press.source import parse
 
-MOST = 1_000_000  # bytes; a larger notebook is not shown on web sites
+MOST_BYTES = 1_000_000  # bytes; a larger notebook is not shown on web sites
 TO_WRITE = "raises-exception"  # the tag of cells that a reader has to complete
 
 
@@ -115,9 +115,9 @@ def stale(path: str | Path) -> str | None:
 def faults(path: str | Path) -> list[str]:
     """Everything that makes the stored outputs of a notebook unfit to be published."""
     found = [reason] if (reason := stale(path)) else []
-    if (size := Path(path).stat().st_size) >= MOST:
+    if (size := Path(path).stat().st_size) >= MOST_BYTES:
         found.append(
-            f"has {size:,} bytes, and less than {MOST:,} are allowed: store smaller pictures"
+            f"has {size:,} bytes, and less than {MOST_BYTES:,} are allowed: store smaller pictures"
         )
     for number, cell in enumerate(nbformat.read(path, as_version=4).cells, 1):
         if cell.cell_type != "code" or not cell.source.strip():

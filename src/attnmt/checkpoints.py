@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnmt.files import read_tensors, write_tensors
+from attnmt.tensors import read_tensors, write_tensors
 
-FORMAT = "attnmt-checkpoint-1"
+CHECKPOINT_FORMAT = "attnmt-checkpoint-1"
 
 
 class Checkpoint:
@@ -67,7 +67,7 @@ class Checkpoint:
                     tensors[f"{key}/{name}"] = value
         tensors = {name: value.detach().cpu().clone() for name, value in tensors.items()}
         metadata = {**texts, "facts": json.dumps(self.facts)}
-        write_tensors(self.path, tensors, format=FORMAT, metadata=metadata)
+        write_tensors(self.path, tensors, format=CHECKPOINT_FORMAT, metadata=metadata)
 
     def restore(self) -> tuple[dict[str, Tensor], dict[str, str]]:
         """Put weights, optimiser and random generators back; returns ``best`` and ``texts``.
@@ -75,7 +75,7 @@ class Checkpoint:
         Raises:
             ValueError: the file is damaged, or the checkpoint of another training.
         """
-        texts, tensors = read_tensors(self.path, FORMAT, "a checkpoint of attnmt")
+        texts, tensors = read_tensors(self.path, CHECKPOINT_FORMAT, "a checkpoint of attnmt")
         self._compare(json.loads(texts["facts"]))
         parts: dict[str, dict[str, Tensor]] = defaultdict(dict)
         for name, value in tensors.items():

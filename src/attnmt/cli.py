@@ -28,6 +28,7 @@ from attnmt import corpus as corpora
 from attnmt.book.live import shown
 from attnmt.book.live.view import show_live
 from attnmt.checks import one_of
+from attnmt.corpus import PARTS
 from attnmt.decoding import beam_search, force_align
 from attnmt.evidence import record as recording
 from attnmt.evidence.corpora import CORPORA
@@ -48,7 +49,6 @@ from attnmt.training import ALONE, chosen_device, fit, likelihood
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
 GRAMMAR = {"name": "grammar"}  # the default corpus
-PARTS = ("train", "valid", "test", "long", "names")
 STREAM = "stream"  # a corpus of any size, which needs the extra
 
 
@@ -342,8 +342,7 @@ def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> N
     """
     one_of(PARTS, part=part)
     shown = chosen_corpus(corpus)
-    for name in PARTS:
-        of_part = getattr(shown, name)
+    for name, of_part in shown.parts.items():
         if of_part and isinstance(of_part, list):
             words = sum(len(pair.source) for pair in of_part) / len(of_part)
             print(f"{name}: {len(of_part):,} pairs, {words:.1f} source words each")

@@ -22,6 +22,7 @@ from attnmt.vocab import Vocabulary, tokenise
 
 Link = tuple[int, int]
 Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
+PARTS = ("train", "valid", "test", "long", "names")  # of a corpus
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ class Corpus:
     own_text: bool = False
     bleu_of_words: bool = False
 
+    @property
+    def parts(self) -> dict[str, list[Pair]]:
+        """The pairs of each part, of those that are empty, too."""
+        return {part: getattr(self, part) for part in PARTS}
+
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
         """The ``vocabulary_size`` most frequent source words of ``train``, or the subwords."""
@@ -90,8 +96,8 @@ class Corpus:
     def fingerprint(self) -> str:
         """A checksum of every pair. Equal fingerprints mean equal corpora."""
         digest = hashlib.sha256()
-        for part in (self.train, self.valid, self.test, self.long, self.names):
-            for pair in part:
+        for pairs in self.parts.values():
+            for pair in pairs:
                 digest.update(f"{' '.join(pair.source)}\t{' '.join(pair.target)}\n".encode())
             digest.update(b"\f")
         return digest.hexdigest()[:16]

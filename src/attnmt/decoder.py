@@ -181,23 +181,6 @@ class BahdanauDecoder(Decoder):
         return self.W_o(self.drop(t))
 
 
-class LSTMState(NamedTuple):
-    """``h`` and ``cell`` (layers, B, n) of a stacked LSTM; ``h_tilde`` (B, n); ``time``, from 0.
-
-    ``h_tilde`` is the attentional vector that input feeding reads next, or None.
-    """
-
-    h: Tensor
-    cell: Tensor
-    h_tilde: Tensor | None
-    time: int
-
-    def select(self, rows: Tensor) -> "LSTMState":
-        """The state of some hypotheses, by index."""
-        h_tilde = None if self.h_tilde is None else self.h_tilde[rows]
-        return LSTMState(self.h[:, rows], self.cell[:, rows], h_tilde, self.time)
-
-
 class LSTMDecoder(Decoder):
     """Layers of LSTM, and an output layer: what the decoders of Sutskever and Luong have in common.
 
@@ -240,6 +223,17 @@ class LSTMDecoder(Decoder):
         return self.W_out(self.drop(features))
 
 
+class SutskeverState(NamedTuple):
+    """``h`` and ``cell`` (layers, B, n) of the stacked LSTM."""
+
+    h: Tensor
+    cell: Tensor
+
+    def select(self, rows: Tensor) -> "SutskeverState":
+        """The state of some hypotheses, by index."""
+        return SutskeverState(self.h[:, rows], self.cell[:, rows])
+
+
 class SutskeverDecoder(LSTMDecoder):
     """A stacked LSTM that starts from the encoder's last state (Sutskever et al. 2014).
 
@@ -253,15 +247,16 @@ class SutskeverDecoder(LSTMDecoder):
     attention = None
     attends = False
 
-    def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
+    def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, SutskeverState]:
         """The first state is the encoder's last, layer by layer."""
-        h, cell = final
-        return memory, LSTMState(h, cell, None, 0)
+        return memory, SutskeverState(*final)
 
-    def step(self, Ey: Tensor, state: LSTMState, memory: Memory) -> tuple[Tensor, None, LSTMState]:
+    def step(
+        self, Ey: Tensor, state: SutskeverState, memory: Memory
+    ) -> tuple[Tensor, None, SutskeverState]:
         """Recur: features (B, n) are the top layer's state; there is no align."""
         h_t, (h, cell) = self.rnn(self.drop(Ey)[:, None], (state.h, state.cell))  # h_t: (B, 1, n)
-        return h_t.squeeze(1), None, LSTMState(h, cell, None, state.time + 1)
+        return h_t.squeeze(1), None, SutskeverState(h, cell)
 
     def forward(
         self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]
@@ -269,6 +264,22 @@ class SutskeverDecoder(LSTMDecoder):
         """As :meth:`Decoder.forward`, the whole sentence in one call."""
         h, _ = self.rnn(self.drop(self.embedding(target_in)), final)  # (B, T, n)
         return h, None
+
+
+class LuongState(NamedTuple):
+    """``h`` and ``cell`` (layers, B, n) of the stacked LSTM; ``h_tilde`` (B, n); ``time``, from 0.
+
+    ``h_tilde`` is the last attentional vector h~_{t-1}, which input feeding reads.
+    """
+
+    h: Tensor
+    cell: Tensor
+    h_tilde: Tensor
+    time: int
+
+    def select(self, rows: Tensor) -> "LuongState":
+        """The state of some hypotheses, by index."""
+        return LuongState(self.h[:, rows], self.cell[:, rows], self.h_tilde[rows], self.time)
 
 
 class LuongDecoder(LSTMDecoder):
@@ -302,11 +313,10 @@ class LuongDecoder(LSTMDecoder):
         self.attention = attention
         self.W_c = nn.Linear(annotation_size + hidden_size, hidden_size, bias=False)
 
-    def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LSTMState]:
-        """The encoder's last state; ``h~_0 = 0`` where it is fed."""
+    def start(self, memory: Memory, final: tuple[Tensor, Tensor]) -> tuple[Memory, LuongState]:
+        """The encoder's last state, and ``h~_0 = 0``."""
         h, cell = final
-        h_tilde = torch.zeros_like(h[-1]) if self.feeding else None
-        return self.attention.prepare(memory), LSTMState(h, cell, h_tilde, 0)
+        return self.attention.prepare(memory), LuongState(h, cell, torch.zeros_like(h[-1]), 0)
 
     def attend(self, h: Tensor, memory: Memory, time: int) -> tuple[Tensor, Tensor]:
         """``h~_t = tanh(W_c [c_t; h_t])`` of T states (B, T, n), and a_t (B, T, S)."""
@@ -314,15 +324,14 @@ class LuongDecoder(LSTMDecoder):
         return torch.tanh(self.W_c(torch.cat([context, h], dim=-1))), align
 
     def step(
-        self, Ey: Tensor, state: LSTMState, memory: Memory
-    ) -> tuple[Tensor, Tensor, LSTMState]:
+        self, Ey: Tensor, state: LuongState, memory: Memory
+    ) -> tuple[Tensor, Tensor, LuongState]:
         """Recur, then :meth:`attend`: features h~_t (B, n), align (B, S), the new state."""
-        read = Ey if state.h_tilde is None else torch.cat([Ey, state.h_tilde], dim=-1)
+        read = torch.cat([Ey, state.h_tilde], dim=-1) if self.feeding else Ey
         h_t, (h, cell) = self.rnn(self.drop(read)[:, None], (state.h, state.cell))  # h_t: (B, 1, n)
         h_tilde, align = self.attend(h_t, memory, state.time)
         h_tilde, align = h_tilde.squeeze(1), align.squeeze(1)  # (B, n), (B, S)
-        fed = h_tilde if self.feeding else None
-        return h_tilde, align, LSTMState(h, cell, fed, state.time + 1)
+        return h_tilde, align, LuongState(h, cell, h_tilde, state.time + 1)
 
     def forward(
         self, target_in: Tensor, memory: Memory, final: tuple[Tensor, Tensor]

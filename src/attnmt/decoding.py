@@ -195,7 +195,7 @@ def greedy(
     """
     _check(sentences)
     search = partial(_greedy, model, unknown)
-    return _side_by_side(model, sentences, search, size=len, batch_size=batch_size)
+    return _answers(model, sentences, search, [*map(len, sentences)], batch_size)
 
 
 def _greedy(model: Searchable, unknown: bool, sentences: Sentences) -> list[Translation]:
@@ -274,7 +274,7 @@ def beam_search(
         raise ValueError(f"length_penalty must be 0 or more, not {length_penalty!r}")
     how = Beam(beam, length_penalty, n_best, unknown=unknown)
     search = partial(_beam_search, model, how)
-    found = _side_by_side(model, sentences, search, size=len, batch_size=batch_size)
+    found = _answers(model, sentences, search, [*map(len, sentences)], batch_size)
     return found if n_best > 1 else [best for (best,) in found]
 
 
@@ -491,20 +491,26 @@ def _check(sentences: Sentences) -> None:
             raise ValueError(f"sentence {number} is empty: there is nothing to translate")
 
 
-def _side_by_side(
-    model: Searchable, items: Sequence, answer: Callable, size: Callable, batch_size: int
+def side_by_side(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
+    """Which sentences of these lengths are read together, by number; the longest come first."""
+    waiting = sorted(range(len(lengths)), key=lambda number: -lengths[number])
+    batches = []
+    while waiting:
+        count = max(1, min(batch_size, BATCH_WORDS // (lengths[waiting[0]] + 1)))
+        batches.append(waiting[:count])
+        waiting = waiting[count:]
+    return batches
+
+
+def _answers(
+    model: Searchable, items: Sequence, answer: Callable, lengths: Sequence[int], batch_size: int
 ) -> list[Any]:
-    """Answer in batches of items that are alike in ``size``; answers in the order of the items."""
+    """Answer in batches of items that are alike in length; answers in the order of the items."""
     whole(1, batch_size=batch_size)
     assert isinstance(model, nn.Module)  # as Searchable says
     answers: dict[int, Any] = {}
-    waiting = sorted(range(len(items)), key=lambda number: -size(items[number]))
     with evaluating(model), sooner(model):
-        while waiting:
-            longest = size(items[waiting[0]])
-            count = max(1, min(batch_size, BATCH_WORDS // (longest + 1)))
-            batch = waiting[:count]
-            waiting = waiting[count:]
+        for batch in side_by_side(lengths, batch_size):
             found = answer([items[number] for number in batch])
             answers.update(zip(batch, found, strict=True))
     return [answers[number] for number in range(len(items))]
@@ -550,9 +556,8 @@ def force_align(
         both = zip(weights, pairs, strict=True)
         return [strongest_links(weight, pair, *units) for weight, pair in both]
 
-    return _side_by_side(
-        model, pairs, links, size=lambda pair: len(pair.source), batch_size=batch_size
-    )
+    lengths = [len(pair.source) for pair in pairs]
+    return _answers(model, pairs, links, lengths, batch_size)
 
 
 def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[str, str]:

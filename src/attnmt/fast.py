@@ -177,7 +177,7 @@ class FeedingDecoder(LuongDecoder):
         memory, state = self.start(memory, final)
         h = state.h[0]  # (B, n), as the other two
         cell = state.cell[0]
-        h_tilde = torch.zeros_like(h)
+        h_tilde = state.h_tilde
         W, U, b, b_U = self.rnn.all_weights[0]
         W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
         WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)

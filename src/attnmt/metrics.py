@@ -21,7 +21,7 @@ from attnmt.model import Vocabularies, evaluating
 from attnmt.vocab import SPECIALS, UNK
 
 Side = Sequence[str]  # a sentence for each pair: what a system said, or the references
-MOST = 700  # nats a token: exp of much more is no number
+MOST_NATS = 700  # nats a token: exp of much more is no number
 PARTING: dict[bool, dict[str, Any]] = {
     False: {},
     True: {"tokenize": "none", "force": True},
@@ -63,8 +63,8 @@ def perplexity(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -> flo
 
 def perplexity_of(losses: np.ndarray) -> float:
     """Perplexity from the rows of :func:`sentence_losses`: (N, 2)."""
-    total, tokens = losses.sum(axis=0)
-    return math.inf if total / tokens > MOST else math.exp(total / tokens)
+    total, tokens = losses.astype(float).sum(axis=0)
+    return math.inf if total / tokens > MOST_NATS else math.exp(total / tokens)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _check(hypotheses: Side, references: Side) -> None:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedBleu:
     """BLEU of two systems on the same sentences; ``difference`` is the second's gain.
 
     ``p_value``: how often sentences drawn at random would show a difference at least as large if
@@ -183,7 +183,7 @@ class Comparison:
 
 def paired_bootstrap(
     baseline: Side, system: Side, references: Side, lowercase: bool = False, resamples: int = 1_000
-) -> Comparison:
+) -> PairedBleu:
     """Is a system better than a baseline, or were its sentences lucky? (Koehn 2004.)
 
     Paired bootstrap resampling by sacreBLEU: both systems are measured on the same ``resamples``
@@ -217,7 +217,7 @@ def paired_bootstrap(
     first, second = cast(list[Result], scores["BLEU"])
     difference = second.score - first.score
     p_value = second.p_value if difference and second.p_value is not None else 1.0
-    return Comparison(first.score, second.score, difference, p_value=p_value, signature=signature)
+    return PairedBleu(first.score, second.score, difference, p_value=p_value, signature=signature)
 
 
 def texts(model: Model, translations: Sequence[Translation]) -> list[str]:
@@ -300,7 +300,16 @@ def alignment_error_rate(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> f
     Raises:
         ValueError: pairs without known alignments, or not as many as ``links``; no links at all.
     """
-    in_sure, in_possible, predicted, sure = alignment_statistics(links, pairs).sum(axis=0)
+    return alignment_error_rate_of(alignment_statistics(links, pairs))
+
+
+def alignment_error_rate_of(statistics: np.ndarray) -> float:
+    """The alignment error rate from the rows of :func:`alignment_statistics`: (N, 4).
+
+    Raises:
+        ValueError: no links at all.
+    """
+    in_sure, in_possible, predicted, sure = statistics.astype(int).sum(axis=0)
     if predicted + sure == 0:
         raise ValueError("there are no links, neither predicted nor sure: AER is not defined")
     return float(1 - (in_sure + in_possible) / (predicted + sure))

@@ -16,7 +16,7 @@ from attnmt.batches import Batch, Source
 from attnmt.checks import one_of, whole
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
-from attnmt.files import read_tensors, write_tensors
+from attnmt.tensors import read_tensors, write_tensors
 from attnmt.vocab import Vocabulary
 
 
@@ -92,7 +92,7 @@ class Translator(nn.Module):
         metadata = {"config": json.dumps(self.config)}
         for side in SIDES:
             metadata[side] = json.dumps(getattr(self, side).arguments)
-        write_tensors(path, self.state_dict(), format=FORMAT, metadata=metadata)
+        write_tensors(path, self.state_dict(), format=MODEL_FORMAT, metadata=metadata)
 
     @classmethod
     def load(
@@ -110,7 +110,7 @@ class Translator(nn.Module):
         """
         if not os.path.exists(path):
             raise FileNotFoundError(f"no model at {path}")
-        metadata, weights = read_tensors(path, FORMAT, "a model that attnmt saved")
+        metadata, weights = read_tensors(path, MODEL_FORMAT, "a model that attnmt saved")
         try:
             config = json.loads(metadata["config"])
             corpus = vocabularies_of(metadata)
@@ -123,7 +123,7 @@ class Translator(nn.Module):
         return model
 
 
-FORMAT = "attnmt-model-1"
+MODEL_FORMAT = "attnmt-model-1"
 SIDES = ("source_vocabulary", "target_vocabulary")
 
 

@@ -27,7 +27,7 @@ from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation, greedy
 from attnmt.fast import sooner, without_denormals
 from attnmt.files import remove_leftovers
-from attnmt.metrics import MOST, bleu, perplexity, texts
+from attnmt.metrics import MOST_NATS, bleu, perplexity, texts
 from attnmt.model import SIDES, Translator
 from attnmt.recipes import OPTIMISERS, Recipe
 
@@ -269,7 +269,7 @@ class Training:
 
     def require_numbers(self, share: Share, loss: float, norm: float) -> None:
         """Refuse a loss, summed over tokens, or a gradient that has left the numbers."""
-        if not (math.isfinite(norm) and loss < MOST * share.tokens):
+        if not (math.isfinite(norm) and loss < MOST_NATS * share.tokens):
             seen = f"a loss of {loss / share.tokens:g} a token, a gradient of norm {norm:g}"
             raise self.diverged(seen)
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from inspect import isabstract, isclass
 
 import by_hand
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import functional_call
 
+from attnmt import attention
 from attnmt.attention import (
     SCORES,
     WINDOWS,
@@ -26,6 +28,7 @@ from attnmt.attention import (
     Monotonic,
     Predictive,
     ScaledDot,
+    Score,
 )
 from attnmt.encoder import Memory
 
@@ -56,6 +59,12 @@ def made(kind, D=1, lengths=LENGTHS, S=S, d=None):
 
 
 # ----------------------------------------------------------------------------------- the papers'
+
+
+def test_every_score_has_a_name_and_is_done_by_hand():
+    classes = {one for one in vars(attention).values() if isclass(one) and issubclass(one, Score)}
+    assert {one for one in classes if not isabstract(one)} == set(SCORES.values())
+    assert set(SCORES) == set(by_hand.SCORES)
 
 
 @pytest.mark.parametrize("d", [N, None], ids=["equal sizes", "unequal sizes"])

@@ -530,17 +530,6 @@ def test_an_ensembles_probabilities_are_the_members_mean(three, corpus):
         torch.testing.assert_close(align, looked)
 
 
-def test_an_ensembles_score_is_the_mean_probability_of_its_words(three, corpus):
-    sentences = sources(corpus, 8)
-    for sentence, found in zip(sentences, beam_search(Ensemble(three), sentences), strict=True):
-        each = torch.stack([forced(model, sentence, found.words)[0] for model in three])
-        steps = min(len(found.words) + 1, limit(sentence))
-        assert found.score == pytest.approx(float(each.exp().mean(0).log()[:steps].sum()))
-        looked = [forced(model, sentence, found.words)[1] for model in three[:2]]
-        expected = np.mean(looked, axis=0)[: len(found.words)]
-        np.testing.assert_allclose(found.alignment, expected, atol=1e-7)
-
-
 def test_an_ensembles_perplexity_is_of_the_mean_probability(three, corpus):
     total = tokens = 0
     for pair in corpus.test[:16]:

@@ -166,19 +166,6 @@ def test_two_directions_share_an_annotation_of_n_numbers():
     torch.testing.assert_close(h[1, 0, N // 2 :], states[0, 0, N // 2 :])  # backward: at the start
 
 
-@pytest.mark.parametrize("name", ["lstm reverse", "lstm both reverse"])
-def test_reading_backwards_is_reading_the_turned_sentence_and_turning_back(name):
-    encoder = made(name)
-    memory, final = encoder(pad(SENTENCES))
-    encoder.reverse = False
-    turned, final_turned = encoder(pad([sentence[::-1] for sentence in SENTENCES]))
-    torch.testing.assert_close(final, final_turned)
-    for row, sentence in enumerate(SENTENCES):
-        S = len(sentence)
-        flipped = turned.annotations[row, :S].flip(0)
-        torch.testing.assert_close(memory.annotations[row, :S], flipped)
-
-
 def test_lengths_follow_from_the_mask():
     """So the two cannot disagree, whoever changes the memory."""
     source = pad(SENTENCES, extra=2)

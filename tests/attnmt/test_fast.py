@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy, linear
 
 from attnmt import Ensemble, Recipe, Translator, beam_search, fast, fit, greedy, luong, perplexity
 from attnmt.attention_only import attention_only
-from attnmt.batches import make_batch, pad
+from attnmt.batches import make_batch
 from attnmt.decoder import Decoder, LuongDecoder
 from attnmt.decoding import force_align
 from attnmt.encoder import StackedLSTM
@@ -140,23 +140,6 @@ def test_where_no_numbers_are_computed_it_is_pytorchs_own():
 
 
 # ------------------------------------------------------------------------------------ LSTMs
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("bidirectional", [False, True])
-def test_holding_the_cell_on_padding_is_packing(bidirectional, reverse):
-    """States, final states and all gradients are the same, whichever way padding is kept out."""
-    torch.manual_seed(0)
-    encoder = StackedLSTM(12, 5, 4, bidirectional=bidirectional, reverse=reverse).double()
-    source, seen = pad([[5, 6, 7, 8], [9], [4, 4, 10]], extra=2), []
-    for kind in (StackedLSTM, HeldEncoder):
-        encoder.__class__ = kind
-        encoder.zero_grad()
-        memory, (h, cell) = encoder(source)
-        (memory.annotations.square().sum() + (h * cell).sum()).backward()
-        grads = [weights.grad for weights in encoder.parameters()]
-        seen.append([memory.annotations, h, cell, *grads])
-    torch.testing.assert_close(*seen, rtol=0, atol=1e-12)
 
 
 def test_the_encoder_is_held_and_the_loop_with_feeding_is_taken_apart(corpus, monkeypatch):

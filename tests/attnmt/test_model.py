@@ -4,7 +4,6 @@ What holds for all models alike, padding first of all, is in test_family.py.
 """
 
 import inspect
-import json
 import math
 import os
 import pickle
@@ -12,13 +11,12 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from conftest import FAMILY, bahdanau, made_up_corpus, sharpened
+from conftest import FAMILY, bahdanau, made_up_corpus
 from safetensors.torch import save_file
 
 from attnmt.attention import SCORES, Dot
-from attnmt.batches import make_batch, pad
+from attnmt.batches import make_batch
 from attnmt.model import Translator, luong, rnnencdec, rnnsearch, seeded, sutskever
-from attnmt.vocab import BOS, EOS
 
 CONSTRUCTORS = [rnnencdec, rnnsearch, sutskever, luong]
 every_constructor = pytest.mark.parametrize("make", CONSTRUCTORS, ids=lambda make: make.__name__)
@@ -32,22 +30,6 @@ def losses_of(model, pairs):
 
 
 # ---------------------------------------------------------------------------------------- losses
-
-
-@pytest.mark.parametrize("name", FAMILY)
-def test_token_losses_are_minus_log_p_step_by_step(name, corpus):
-    """The training path against the searching path, one word at a time."""
-    model, pair = sharpened(FAMILY[name](corpus)), corpus.test[0]
-    with torch.no_grad():
-        memory, state = model.start(pad([model.source_vocabulary.encode(pair.source)]))
-        y, expected = torch.tensor([BOS]), []
-        for word in [*model.target_vocabulary.encode(pair.target), EOS]:
-            log_p, align, state = model.step(y, state, memory)
-            assert float(log_p.exp().sum()) == pytest.approx(1)
-            assert (align is not None) == model.attends
-            expected.append(-float(log_p[0, word]))
-            y = torch.tensor([word])
-    assert losses_of(model, [pair]).tolist() == pytest.approx(expected, abs=1e-9)
 
 
 # ------------------------------------------------------------------------------------ constructors
@@ -215,9 +197,7 @@ def test_what_a_score_learns_besides_its_layers_keeps_its_own_first_value(corpus
         (rnnencdec, {"dropout": 1}, "dropout must be from 0 to below 1, not 1"),
         (rnnsearch, {"dropout": 1}, "dropout must be from 0 to below 1, not 1"),
         (sutskever, {"dropout": -0.1}, "dropout"),
-        (sutskever, {"dropout": 1.5, "layers": 2}, "dropout"),
         (luong, {"dropout": 1.5}, "dropout"),
-        (luong, {"dropout": -0.1, "layers": 2}, "dropout"),
     ],
 )
 def test_what_makes_no_model_is_refused(make, argument, message, corpus):
@@ -331,13 +311,6 @@ def test_a_model_put_together_by_hand_is_not_saved_only_to_be_lost(corpus, tmp_p
     assert os.listdir(tmp_path) == []
 
 
-def test_two_saves_of_one_model_are_the_same_bytes(corpus, tmp_path):
-    model = rnnsearch(corpus, hidden=4)
-    model.save(tmp_path / "one")
-    Translator.load(tmp_path / "one").save(tmp_path / "other")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
-
-
 class Bomb:
     def __reduce__(self):
         return print, ("a checkpoint ran code",)
@@ -368,37 +341,16 @@ def damaged_files(corpus, tmp_path):
     model.save(tmp_path / "other-vocabulary")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "truncated",
-        "empty",
-        "pickle",
-        "foreign",
-        "other-size",
-        "other-model",
-        "other-constructor",
-        "other-window",
-        "other-vocabulary",
-    ],
-)
-def test_a_damaged_or_foreign_file_is_refused_by_name(corpus, tmp_path, name, capsys):
+def test_a_damaged_or_foreign_file_is_refused_by_name(corpus, tmp_path, capsys):
     damaged_files(corpus, tmp_path)
-    with pytest.raises(ValueError, match=str(tmp_path / name)):
-        Translator.load(tmp_path / name)
+    damaged = [path for path in tmp_path.iterdir() if path.name != "whole"]
+    assert len(damaged) == 9
+    for path in damaged:
+        with pytest.raises(ValueError, match=str(path)):
+            Translator.load(path)
     assert "ran code" not in capsys.readouterr().out
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         Translator.load(tmp_path / "nowhere")
-
-
-def test_the_metadata_is_json(corpus, tmp_path):
-    from safetensors import safe_open
-
-    rnnsearch(corpus, hidden=3).save(tmp_path / "model")
-    with safe_open(tmp_path / "model", framework="pt") as file:
-        metadata = file.metadata()
-    assert json.loads(metadata["config"])["model"] == "rnnsearch"
-    assert json.loads(metadata["source_vocabulary"])["language"] == "de"

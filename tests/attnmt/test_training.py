@@ -120,8 +120,6 @@ def test_halvings_may_lie_several_epochs_apart():
     rates = [short.learning_rate_of(epoch) for epoch in range(1, 6)]
     twice = [long.learning_rate_of(epoch) for epoch in range(1, 11)]
     assert twice == [rate for rate in rates for _ in range(2)]
-    with pytest.raises(ValueError, match="halve_every"):
-        Recipe(halve_every=0)
 
 
 def test_a_falling_rate_comes_down_in_a_straight_line_over_all_epochs():
@@ -149,24 +147,17 @@ def test_a_falling_rate_falls_from_step_to_step(corpus, monkeypatch):
     assert rates == pytest.approx([1 - done / steps for done in range(steps)])
 
 
-@pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "clip", "pool"])
-@pytest.mark.parametrize("value", [0, -1, math.nan])
-def test_a_recipe_must_make_sense(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be a (positive|whole) number"):
+@pytest.mark.parametrize("name", ["epochs", "batch_size", "pool", "halve_every"])
+@pytest.mark.parametrize("value", [0, -1, math.nan, True, 1.5])
+def test_a_recipe_counts_in_whole_numbers(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
         Recipe(**{name: value})
 
 
 @pytest.mark.parametrize("name", ["learning_rate", "clip"])
-@pytest.mark.parametrize("value", ["nan", "fast", None, True])
-def test_a_rate_that_is_no_number_is_told_by_its_value(name, value):
+@pytest.mark.parametrize("value", [0, -1, math.nan, "nan", "fast", None, True])
+def test_a_rate_that_is_no_positive_number_is_told_by_its_value(name, value):
     with pytest.raises(ValueError, match=f"{name} must be a positive number, not {value!r}"):
-        Recipe(**{name: value})
-
-
-@pytest.mark.parametrize("name", ["epochs", "batch_size", "pool"])
-@pytest.mark.parametrize("value", [True, 1.5])
-def test_a_recipe_counts_in_whole_numbers(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
         Recipe(**{name: value})
 
 

@@ -15,6 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from built import (
     DESK,
     LOOKED_AT,
+    PHONE,
     TEXTS,
     WRITTEN,
     contrast,
@@ -198,6 +199,27 @@ def test_nothing_runs_out_of_its_column(page):
             assert left >= 0 and right <= width and size >= 10 and not cut, (width, left, right)
     page.set_viewport_size(DESK)
     assert found == {}
+
+
+# Figures and formulas that scroll sideways: whether keys reach them, and their names.
+SCROLLED = """() => [...document.querySelectorAll("figure, div.math > .formula")]
+    .filter((box) => box.scrollWidth > box.clientWidth && box.clientWidth)
+    .map((box) => [box.tabIndex === 0, box.getAttribute("aria-label") ?? ""])"""
+KEYED = "document.querySelectorAll('figure[tabindex], div.math > .formula[tabindex]').length"
+
+
+def test_what_scrolls_on_a_phone_is_reached_by_keys_and_has_a_name(page):
+    page.set_viewport_size(PHONE)
+    page.evaluate(AT_REST)
+    scrolled = page.evaluate(SCROLLED)
+    for reached, name in scrolled:
+        assert reached and len(name) > 3, name
+    assert page.evaluate(KEYED) == len(scrolled)
+    options = {"runOnly": ["scrollable-region-focusable"]}
+    assert Axe().run(page, options=options).response["violations"] == []
+    page.set_viewport_size(DESK)
+    page.evaluate(AT_REST)
+    assert page.evaluate(KEYED) == len(page.evaluate(SCROLLED))  # at a desk hardly ever
 
 
 # To a theme, and its transitions to their ends.

@@ -90,7 +90,17 @@ def test_a_page_need_not_wait(name, controlled):
     assert len(work["whole"]) > len(names) / 2  # they were counted
 
 
-@pytest.mark.parametrize("name", [name for name in FAMILY if not name.startswith("bahdanau")])
+# Of the package's scores, those of the papers; a score that is added need not be among them.
+SCORES = ("additive", "concat", "dot", "scaled-dot", "general", "location")
+
+
+def is_known(name: str) -> bool:
+    """Whether the page computes this model of the family."""
+    maker, *options = name.split()
+    return maker != "bahdanau" and (maker != "luong" or options[0] in SCORES)
+
+
+@pytest.mark.parametrize("name", filter(is_known, FAMILY))
 def test_every_constructor_with_all_its_options(name, controlled, tmp_path):
     model = sharp(FAMILY[name], controlled)
     sentences = [pair.source for pair in controlled.test[:25]]
@@ -466,6 +476,14 @@ def test_files_that_hold_no_model_are_refused(small, tmp_path):
         (tmp_path / name).write_bytes(content)
     for answer in ask(*({"task": "load", "model": tmp_path / name} for name in damaged)):
         assert (answer["name"], answer["code"]) == ("TranslatorError", "file")
+
+
+def test_a_score_that_the_page_does_not_know_is_named(controlled, tmp_path):
+    model = luong(controlled, hidden=8)
+    model.config["score"] = "cosine"
+    (answer,) = ask({"task": "load", "model": saved(model, tmp_path / "model.safetensors")})
+    assert (answer["name"], answer["code"]) == ("TranslatorError", "file")
+    assert "“cosine”" in answer["message"]
 
 
 def test_an_address_that_does_not_answer_is_told():

@@ -75,7 +75,7 @@ def test_what_is_folded_opens_without_a_script(written):
 def test_the_contents_have_parts_chapters_and_sections(written):
     _, lines, _ = written
     nav = contents([("", [("book/a", lines)]), ("Part & more", [("book/a", lines)])])
-    root = ElementTree.fromstring(PAGE.substitute(title="t", styles="", body=nav))
+    root = ElementTree.fromstring(PAGE.substitute(language="en", title="t", styles="", body=nav))
     assert [link.text for link in root.iter(f"{HTML}a")] == ["A & b", "A & b"]
     assert [part.text for part in root.iter(f"{HTML}span")] == ["Part & more"]
 

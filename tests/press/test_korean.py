@@ -20,7 +20,8 @@ from attnmt.book.figures.forest import STYLE
 from press.contents import ROOT, file_of, lectures, settings
 from press.editions import korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
-from press.extensions import languages, sharing
+from press.editions.said import NUMBER, in_words, line_in_words
+from press.extensions import book_lists, languages, sharing
 from press.extensions.languages import EnglishAddresses
 from press.run.numbers import unfit
 
@@ -130,14 +131,16 @@ def test_code_may_break_its_line_elsewhere():
 
 # --- the catalogue
 
-CATALOGUES = [page for page in (korean.SITE, *PAGES) if korean.catalogue(page).is_file()]
+CATALOGUES = [
+    page for page in (korean.SITE, korean.STUDENT, *PAGES) if korean.catalogue(page).is_file()
+]
 
 
 def test_pages_that_are_translated_have_a_catalogue():
     assert set(korean.TRANSLATED) <= set(CATALOGUES) & set(PAGES)
 
 
-@pytest.mark.parametrize("page", [korean.SITE, *korean.TRANSLATED])
+@pytest.mark.parametrize("page", [korean.SITE, korean.STUDENT, *korean.TRANSLATED])
 def test_nothing_lags_on_a_translated_page(page):
     stored = korean.read(page)
     lagging = [
@@ -155,7 +158,7 @@ def test_a_translation_has_all_that_its_english_has(page):
             assert kept(text.text) == kept(message.text), message
 
 
-@pytest.mark.parametrize("page", [korean.SAID, korean.LABELS, *CATALOGUES])
+@pytest.mark.parametrize("page", [korean.SAID, korean.LABELS, korean.WORDS, *CATALOGUES])
 def test_the_catalogue_is_as_the_tool_writes_it(page, tmp_path):
     korean.store(page, korean.read(page), tmp_path)
     assert korean.catalogue(page, tmp_path).read_bytes() == korean.catalogue(page).read_bytes()
@@ -169,11 +172,69 @@ def test_the_catalogue_is_as_the_tool_writes_it(page, tmp_path):
         ("−0.1 (−6.6 to +6.3)", "−0.1(−6.6~+6.3)"),
         ("log perplexity; BLEU, up to 40 words", "로그 퍼플렉서티, 40단어까지의 BLEU"),
         ("19%", "19%"),
-        ("dot + feed; nothing", "dot + feed; nothing"),  # not in the catalogue as a whole
+        ("ladder; nothing", "ladder; nothing"),  # not in the catalogue as a whole
     ],
 )
 def test_what_a_cell_says_in_words_is_said_in_korean(said, shown):
-    assert korean.in_words(said, korean.read(korean.SAID)) == shown
+    assert in_words(said, korean.words_of(korean.SAID)) == shown
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("| seeds | BLEU, up to 40 words |", "| 시드 | 40단어까지의 BLEU |"),
+        ("|  | dot | 3 seeds |", "|  | dot | 시드 3개 |"),
+        ("| a\\|b | all |", "| a\\|b | 모두 |"),
+        ("|---|---|", "|---|---|"),
+        ("*Hypothesis:* the dog sleeps.", "*가설:* the dog sleeps."),
+        ("the dog sleeps: all", "the dog sleeps: all"),
+        ("2 of 3", "3개 중 2개"),
+    ],
+)
+def test_a_table_is_said_by_its_cells_and_a_line_whole_or_by_its_label(line, shown):
+    assert line_in_words(line, korean.words_of(korean.SAID)) == shown
+
+
+# Names that the Korean text has, too.
+NAMES = re.compile(
+    r"BLEU|AER|RNN(search|encdec)|additive|dot|general|concat|location|scaled|local(-[mp])?|train|valid"
+    r"|test|long|names|Luong|Bahdanau"
+)
+
+
+def english(lines):
+    """The words of these lines that are not in Korean."""
+    cells = [cell.strip() for line in lines for cell in re.split(r"(?<!\\)\|", line)]
+    left = [NAMES.sub("", cell) for cell in cells if not re.search("[가-힣]", cell)]
+    return [cell for cell in left if re.search(r"[^\W\d_]{2,}", cell)]
+
+
+@pytest.mark.parametrize("page", korean.TRANSLATED)
+def test_the_tables_of_a_page_are_korean_and_keep_their_numbers(page):
+    path = file_of(page)
+    if path.suffix == ".md":
+        return
+    before = nbformat.read(path, as_version=4)
+    after, _ = korean.translated(page)
+    for old, new in zip(before.cells, after.cells, strict=True):
+        for was, shown in zip(*map(korean.shown_as_markdown, (old, new)), strict=True):
+            text = shown[korean.MARKDOWN]
+            numbers = [sorted(NUMBER.findall(one[korean.MARKDOWN])) for one in (was, shown)]
+            assert numbers[0] == numbers[1]
+            assert english(text.splitlines() if text.startswith("|") else ()) == []
+
+
+def test_the_lists_that_a_build_makes_are_korean():
+    words = korean.words_of(korean.SAID)
+    study = json.loads((ROOT / "results" / "studies" / "truth_rule.json").read_text())
+    lines = [
+        *book_lists.truth_rule(study),
+        *book_lists.time_to_learn(lambda path: "장", ROOT),
+        *book_lists.running_times([("장", 12), ("장", None)]),
+    ]
+    shown = [line_in_words(line, words) for line in lines]
+    assert english(shown) == []
+    assert sorted(NUMBER.findall("".join(shown))) == sorted(NUMBER.findall("".join(lines)))
 
 
 def test_a_page_says_it_in_korean():
@@ -202,9 +263,10 @@ def test_a_forest_plot_has_its_axes_signs_and_verdicts_in_korean():
 
 
 def test_what_is_said_in_korean_has_all_the_numbers():
-    for message, text in korean.read(korean.SAID).items():
-        numbers = [f"<{number}>" for number in range(message.text.count("{}"))]
-        assert sorted(re.findall(r"<\d>", text.text.format(*numbers))) == numbers, message
+    for name in (korean.SAID, korean.WORDS):
+        for message, text in korean.read(name).items():
+            numbers = [f"<{number}>" for number in range(message.text.count("{}"))]
+            assert sorted(re.findall(r"<\d>", text.text.format(*numbers))) == numbers, message
 
 
 def figures(page):
@@ -278,12 +340,14 @@ def theme(monkeypatch):
 
 
 def test_the_edition_has_better_words_than_the_theme(theme):
-    words = korean.CONFIG["theme_words"]
-    before = {word: theme(word) for word in [*words, "Contents"]}
-    for word, better in words.items():
-        assert before[word] not in (word, better), "not in the theme, or no better"
-    languages.replace_words(SimpleNamespace(config=SimpleNamespace(theme_words=words)))
-    assert {word: theme(word) for word in before} == before | words
+    words = korean.words_of(korean.WORDS)
+    named = ("By", "Fullscreen mode", "Contents", "Back to top")
+    before = {word: theme(word) for word in (*named, "Print to PDF")}
+    for word in named:
+        assert before[word] != words[word], "no better than the theme's"
+    languages.replace_words(SimpleNamespace(), SimpleNamespace(site_words=words))
+    after = {word: theme(word) for word in before}
+    assert after == before | {word: words[word] for word in named}
 
 
 @pytest.mark.filterwarnings("error")
@@ -339,6 +403,18 @@ def test_a_page_that_is_not_translated_leads_to_the_korean_first_page(edition, t
     (tmp_path / "html" / "ko" / "index.html").touch()
     assert edition("book/evidence_8", "en") == (["../ko/book/index.html"], {})
     assert edition("book/evidence_8", "ko")[0] == ["../../book/evidence_8.html"]
+
+
+def test_a_particle_stays_with_its_word():
+    shown = languages.with_particles(
+        "<p>쿼리(query)입니다 <math>x</math>는 <span><code>y</code></span>를 69%가 “점수”라고</p>"
+        '<img alt="점수(score)는"><p>점수는 <em>s</em> 값</p>'
+    ).replace("\u2060", "|")
+    assert shown == (
+        "<p>쿼리(query)|입니다 <math>x</math>|는 "
+        "<span><code>y</code></span>|를 69%|가 “점수”|라고</p>"
+        '<img alt="점수(score)는"><p>점수는 <em>s</em> 값</p>'
+    )
 
 
 def test_wide_letters_get_shorter_lines():

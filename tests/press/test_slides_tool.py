@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from attnmt.book.figures.forest import forest, label
 from attnmt.book.live.glosses import gloss
 from attnmt.evidence.claims import Row, load_claims
-from press.editions import slides
+from press.editions import korean, slides
 from press.extensions.formulas import mathml
 
 PIXEL = (
@@ -422,7 +422,10 @@ def test_a_training_is_a_slide_with_its_question_and_runs_there(deck):
 
 def test_slides_speak_the_language_of_their_page(deck):
     made = deck(md("## 어텐션\n\n어디를 볼까요?"))
+    assert '<html lang="en">' in slides.page(made, "x", 3)
+    made.words = korean.words_of(korean.WORDS)
     html = slides.page(made, "x", 3, "ko")
-    assert '<html lang="ko">' in html
-    assert "3장" in html and "이 장으로" in html
-    assert '<html lang="en">' in slides.page(made, "x", 3) and "Chapter" not in html
+    assert '<html lang="ko">' in html and ": 슬라이드</title>" in html
+    assert "3장" in html and "이 장으로" in html and "분</b>" in html
+    left = ("Chapter", "The chapter", "slides</title>", " min", "The whole deck")
+    assert [words for words in left if words in html] == []

@@ -61,7 +61,7 @@ def test_the_study_fills_its_store_and_goes_on_where_it_stopped(tmp_path, monkey
     monkeypatch.setattr(live_recipes, "SEEDS", (0,))
     monkeypatch.setattr(live_recipes, "CURVE", 1)
     monkeypatch.setattr(live_recipes, "grammar_corpus", lambda train: tiny)
-    monkeypatch.setattr(live_recipes, "MOST", 10)
+    monkeypatch.setattr(live_recipes, "TEST_PAIRS", 10)
     live_recipes.main()
     store = json.loads((tmp_path / "live.json").read_text(encoding="utf-8"))
     runs = store["candidates"][CHOSEN]["runs"]

@@ -5,7 +5,7 @@ import torch
 
 from attnmt import luong
 from attnmt.evidence.store import read_study
-from studies.lock_on import AFTER, EVERY, LOCKED, MOST, SCALED, scaled
+from studies.lock_on import AFTER, EVERY, LOCKED, MOST_UPDATES, SCALED, scaled
 
 RUNS = [
     (score, size, run)
@@ -31,7 +31,7 @@ def test_the_moment_is_the_first_measurement_above_the_mark(score, size, run):
     assert list(updates) == list(range(EVERY, updates[-1] + 1, EVERY))
     above = [update for update, mass in zip(updates, masses, strict=True) if mass > LOCKED]
     assert run["locked_on"] == (above[0] if above else None)
-    assert updates[-1] == (above[0] + AFTER if above else MOST)
+    assert updates[-1] == (above[0] + AFTER if above else MOST_UPDATES)
 
 
 @pytest.mark.parametrize("score", ["general", "concat"])

@@ -9,7 +9,7 @@ from attnmt import beam_search, bleu, greedy
 from attnmt.evidence.store import load_run
 from attnmt.metrics import texts
 from studies import searches
-from studies.searches import BASELINES, PARTS, STORE, SYSTEMS, Judge
+from studies.searches import BASELINES, SEARCHED, STORE, SYSTEMS, Judge
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))
 SEARCHES = ["greedy", *(name for name, _ in searches.searches())]
@@ -56,14 +56,14 @@ def test_an_unseen_name_is_copied_or_missing(sharp, corpus):
 def test_every_search_of_every_part_is_there():
     assert {name.rpartition("-grammar-")[0] for name in STUDY["runs"]} == set(SYSTEMS)
     for run in STUDY["runs"].values():
-        for part in PARTS:
+        for part in SEARCHED:
             assert list(run[part]["scores"]) == SEARCHES
             assert set(run[part]["errors"]) == set(BASELINES)
 
 
 @pytest.mark.parametrize("name", STUDY["runs"])
 def test_greedy_search_is_that_of_the_recorded_run(name):
-    for part in PARTS:
+    for part in SEARCHED:
         found = STUDY["runs"][name][part]["scores"]["greedy"]
         recorded = searches.recorded_bleu(name, part)
         assert found["bleu"] == pytest.approx(recorded, abs=searches.CLOSE)
@@ -73,7 +73,7 @@ def test_greedy_search_is_that_of_the_recorded_run(name):
 
 @pytest.mark.parametrize("name", STUDY["runs"])
 def test_a_wider_beam_finds_more_probable_translations(name):
-    for part in PARTS:
+    for part in SEARCHED:
         scores = STUDY["runs"][name][part]["scores"]
         widths = [f"beam {width}, alpha 0.0" for width in searches.WIDTHS]
         log_p = [scores[search]["log_p"] for search in ("greedy", *widths)]

@@ -90,7 +90,7 @@ def partners_of(pair: Pair, s: int, content: set[str]) -> set[int]:
     return {t for of, t in pair.sure if of == s and pair.target[t] in content}
 
 
-def grams_again(words: Sequence[str], n: int = 3) -> tuple[int, int]:
-    """How many n-grams were in the same sentence before, and how many there are."""
-    grams = [tuple(words[k : k + n]) for k in range(len(words) - n + 1)]
-    return len(grams) - len(set(grams)), len(grams)
+def trigrams_again(words: Sequence[str]) -> tuple[int, int]:
+    """How many trigrams were in the same sentence before, and how many there are."""
+    trigrams = list(zip(words, words[1:], words[2:], strict=False))
+    return len(trigrams) - len(set(trigrams)), len(trigrams)

@@ -16,7 +16,7 @@ from attnmt.model import Translator
 from attnmt.recipes import Recipe
 from attnmt.training import History
 
-MOST = 1_000  # test pairs that a chapter measures; recorded runs have all of them
+TEST_PAIRS = 1_000  # test pairs that a chapter measures; recorded runs have all of them
 MEANINGS = (  # of the sample captions, which are sentences of our own
     "A man is repairing his bicycle in front of a small shop.",
     "Two little girls are playing with a red ball in the garden.",
@@ -50,9 +50,9 @@ class Translated:
     by_length: list[Bucket]
 
 
-def translate_test(model: Translator, corpus: Corpus, most: int = MOST) -> Translated:
-    """Translate the first ``most`` test pairs and all long ones, greedily, and score them."""
-    some = list(corpus.test[:most])
+def translate_test(model: Translator, corpus: Corpus) -> Translated:
+    """Translate the first ``TEST_PAIRS`` test pairs and all long ones, greedily, and score them."""
+    some = list(corpus.test[:TEST_PAIRS])
     pairs = some + list(corpus.long)
     translations = greedy(model, [pair.source for pair in pairs])
     sentences = texts(model, translations)

@@ -52,7 +52,7 @@ def next_look(
         memory, state = model.start(read)
         for y_prev in ids[:-1]:
             _, _, state = model.step(torch.tensor([y_prev]), state, memory)
-        if found_at is not None and state.h_tilde is not None:
+        if found_at is not None:
             joined = torch.cat([memory.annotations[:, found_at], state.h[-1]], dim=-1)
             state = state._replace(h_tilde=torch.tanh(model.decoder.W_c(joined)))
         log_p, align, _ = model.step(torch.tensor([ids[-1]]), state, memory)
@@ -73,8 +73,8 @@ def unroll(
         decoder: of one layer.
         target_in: what it reads, (B, T).
         memory, final: from the encoder.
-        feed: says what the next step reads, h~_t if not given. It is not called by a decoder
-            without input feeding.
+        feed: says what the next step reads, h~_t if not given. Only a decoder with input feeding
+            reads it.
 
     Returns:
         All a_t (B, 1, S) and all h~_t (B, n), as parts of one graph.
@@ -85,13 +85,12 @@ def unroll(
     aligns = []
     vectors = []
     for t, Ey in enumerate(decoder.embedding(target_in).unbind(dim=1)):
-        read = Ey if fed is None else torch.cat([Ey, fed], dim=-1)
+        read = torch.cat([Ey, fed], dim=-1) if decoder.feeding else Ey
         h_t, recurrent = decoder.rnn(read[:, None], recurrent)
         h_tilde, align = decoder.attend(h_t, memory, t)
         aligns.append(align)
         vectors.append(h_tilde.squeeze(1))
-        if fed is not None:
-            fed = (feed(h_t, h_tilde) if feed else h_tilde).squeeze(1)
+        fed = (feed(h_t, h_tilde) if feed else h_tilde).squeeze(1)
     return aligns, vectors
 
 
@@ -103,8 +102,8 @@ def influence(aligns: Sequence[Tensor], t: int, earlier: int) -> float:
     return 0.0 if gradient is None else float(gradient.norm())
 
 
-def deepest(last: Tensor, kind: str = "Softmax") -> int:
-    """Most operations of a kind on any path of the graph that ends in a tensor."""
+def deepest(last: Tensor) -> int:
+    """Most softmaxes on any path of the graph that ends in a tensor."""
     known: dict[object, int] = {}
     stack = [last.grad_fn]
     while stack:
@@ -114,5 +113,5 @@ def deepest(last: Tensor, kind: str = "Softmax") -> int:
             stack += waiting
             continue
         most = max((known[n] for n in before), default=0)
-        known[stack.pop()] = most + (kind in type(node).__name__)
+        known[stack.pop()] = most + ("Softmax" in type(node).__name__)
     return known[last.grad_fn]

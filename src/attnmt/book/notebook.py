@@ -14,6 +14,7 @@ from attnmt.book.live.glosses import gloss_pair as gloss_pair
 from attnmt.book.said import say as say
 from attnmt.book.tables import table
 from attnmt.corpus import Corpus, multi30k
+from attnmt.evidence.claims import NOT_RUN
 from attnmt.evidence.comparison import Decision
 
 
@@ -39,7 +40,6 @@ def real_text(*args, **kwargs) -> Corpus | None:
 
 
 QUESTION = "question of ours"
-NOT_RUN = "not run"
 
 
 @dataclass

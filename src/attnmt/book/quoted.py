@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from attnmt.book.tables import mean, seeds
 from attnmt.evidence.claims import judge
-from attnmt.evidence.store import Run, Sample, of_length, recorded
+from attnmt.evidence.store import Run, SampleTranslation, of_length, recorded
 
 
 def kept(runs: Sequence[Run]) -> str:
@@ -16,7 +16,7 @@ def kept(runs: Sequence[Run]) -> str:
     return f"{mean([of_length(run, 36) / of_length(run, 6) for run in runs]):.0%}"
 
 
-def weight(sample: Sample, english: str, german: str) -> str:
+def weight(sample: SampleTranslation, english: str, german: str) -> str:
     """How much a translated word looked at a source word; each at its first place."""
     row = sample.alignment[sample.words.index(english)]
     return f"{row[sample.source.index(german)]:.0%}"
@@ -29,7 +29,7 @@ def perplexity_at(run: Run, updates: int, digits: int) -> str:
 
 
 def global_attention(
-    runs: Mapping[str, Sequence[Run]], samples: Mapping[str, Sample], reference: str
+    runs: Mapping[str, Sequence[Run]], samples: Mapping[str, SampleTranslation], reference: str
 ) -> dict[str, str]:
     """Chapter 4: its systems' scores, costs and curves, and how a sample was aligned."""
     general = [run.bleu.score for run in runs["luong-general"]]

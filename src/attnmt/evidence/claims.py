@@ -18,10 +18,11 @@ import json
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
@@ -42,12 +43,12 @@ from attnmt.evidence.comparison import (
     decide,
     seed_by_seed,
 )
-from attnmt.evidence.converged import CLOSE, FALLING, Trained, doubled, trained
+from attnmt.evidence.converged import CLOSE, FALLING, Load, Trained, doubled, trained
 from attnmt.evidence.folders import results_folder
 from attnmt.evidence.measured import NotRecorded, measured
 from attnmt.evidence.plan import read_plan
 from attnmt.evidence.power import of_seeds, power
-from attnmt.evidence.store import Run, recorded
+from attnmt.evidence.store import recorded
 from attnmt.files import write_aside
 
 NOT_RUN = "not run"
@@ -319,9 +320,6 @@ def digits(claim: Claim) -> int:
     return DIGITS.get(claim.metric, 2)
 
 
-Load = Callable[[str, int], Sequence[Run]]
-
-
 def judge(ids: Iterable[str] | None = None) -> list[Row]:
     """Rows of the list, in its order, as they were judged with all other rows of their groups.
 
@@ -352,74 +350,90 @@ def judge_runs(claims: ClaimList | None = None, load: Load = recorded) -> list[R
         load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
     """
     claims = claims or load_claims()
-    known: dict = {}
-    rows = {claim.id: _measured(claim, load, known) for claim in claims.claims}
-    for group in dict.fromkeys(claim.group for claim in claims.claims):
-        family = [claim for claim in claims.claims if claim.group == group and claim.judged]
-        ready = [claim for claim in family if isinstance(rows[claim.id], tuple)]
-        compared = [rows[claim.id][0] for claim in ready]
-        decisions = decide(compared, waiting=len(family) - len(ready))
-        likely = {claim.id: power_of(claim, len(family)) for claim in family}
-        for claim, decision in zip(ready, decisions, strict=True):
-            one, means, sides, of_systems = rows[claim.id]
-            seen = power_of(claim, len(family), (of_systems, one.sentences))
-            rows[claim.id] = Row(claim, decision, means, "", likely[claim.id], seen, sides)
-        for claim in family:
-            if isinstance(rows[claim.id], str):
-                rows[claim.id] = Row(claim, None, None, rows[claim.id], likely[claim.id])
-    return [_row(claim, rows[claim.id]) for claim in claims.claims]
-
-
-def _row(claim: Claim, found: Row | str | tuple) -> Row:
-    """A row that is not in a family: a question, or one that is not run."""
-    if isinstance(found, Row):
-        return found
-    if isinstance(found, str):
-        return Row(claim, None, missing=found)
-    one, means, sides, _ = found
-    return Row(claim, decide([one])[0], means, trained=sides)
-
-
-def _measured(claim: Claim, load: Load, known: dict) -> tuple | str:
-    """The comparison, means, cost and scatter of its systems; or what is missing."""
-    if not claim.runs or claim.waits:
-        return claim.reason or claim.waits
-    seeds = dict(zip((claim.first, claim.second), claim.seeds, strict=True))
-    systems = []
-    sides = {}
-    for name, number in seeds.items():
-        if isinstance(name, float):
-            systems.append(constant(name))
-            continue
-        stem, _, search = name.partition("@")
-        runs = load(stem, number)
-        if len(runs) < number:
-            return f"{stem} has {len(runs)} of {number} seeds"
-        key = name, claim.metric, claim.parts, number
+    sides = Sides(load)
+    found: dict[str, Found] = {}
+    missing: dict[str, str] = {}
+    for claim in claims.claims:
         try:
-            known[key] = known.get(key) or _system(claim, runs, search)
+            found[claim.id] = _compared(claim, sides)
         except NotRecorded as error:
-            return str(error)
-        systems.append(known[key])
-        sides[stem] = known[stem, number] = known.get((stem, number)) or trained(stem, runs, load)
+            missing[claim.id] = str(error)
+    families = Counter(claim.group for claim in claims.claims if claim.judged)
+    decisions: dict[str, Decision] = {}
+    for group, size in families.items():
+        ready = [c.id for c in claims.claims if c.group == group and c.judged and c.id in found]
+        decided = decide([found[id].comparison for id in ready], waiting=size - len(ready))
+        decisions.update(zip(ready, decided, strict=True))
+    rows = []
+    for claim in claims.claims:
+        size = families[claim.group]
+        power = power_of(claim, size) if claim.judged else None
+        if claim.id in missing:
+            rows.append(Row(claim, None, missing=missing[claim.id], power=power))
+            continue
+        one = found[claim.id]
+        seen = power_of(claim, size, one.scatter) if claim.judged else None
+        decision = decisions.get(claim.id) or decide([one.comparison])[0]
+        rows.append(Row(claim, decision, one.means, "", power, seen, one.trained))
+    return rows
+
+
+class Sides:
+    """The systems that claims name, by their recorded runs; each is measured once."""
+
+    def __init__(self, load: Load):
+        self.load = cache(load)
+        self.measured = cache(self._measured)
+        self.trained = cache(self._trained)
+
+    def _measured(self, name: str, seeds: int, metric: What, parts: tuple[str, ...]) -> System:
+        """``SYSTEM-CORPUS`` or ``SYSTEM-CORPUS@SEARCH``; NotRecorded if it lacks something."""
+        stem, _, search = name.partition("@")
+        runs = self.load(stem, seeds)
+        if len(runs) < seeds:
+            raise NotRecorded(f"{stem} has {len(runs)} of {seeds} seeds")
+        if metric == "share":
+            return measured(runs, "bleu", parts, search=search)
+        return measured(runs, metric, parts[0], search=search)
+
+    def _trained(self, stem: str, seeds: int) -> Trained:
+        return trained(stem, self.load(stem, seeds), self.load)
+
+
+class Found(NamedTuple):
+    """What the runs of a claim say before it is decided; see :class:`Row`."""
+
+    comparison: Comparison
+    means: tuple[float, float]
+    trained: tuple[Trained, ...]
+    scatter: Scatter
+
+
+def _compared(claim: Claim, sides: Sides) -> Found:
+    """Raises NotRecorded, which says what is missing."""
+    if not claim.runs or claim.waits:
+        raise NotRecorded(claim.reason or claim.waits)
+    systems = []
+    costs: dict[str, Trained] = {}
+    for side, seeds in zip((claim.first, claim.second), claim.seeds, strict=True):
+        if isinstance(side, float):
+            systems.append(constant(side))
+            continue
+        systems.append(sides.measured(side, seeds, claim.metric, claim.parts))
+        stem = side.partition("@")[0]
+        costs[stem] = sides.trained(stem, seeds)
     first, second = systems
     means = first.mean, second.mean
     if paired(claim):
         first = seed_by_seed(first, second)
         second = constant(0)
-    expected = {"expected": claim.expected, "margin": claim.margin, "claim": claim.claim}
-    scatter = [
+    one = compare(first, second, expected=claim.expected, margin=claim.margin, claim=claim.claim)
+    of_systems = [
         Term(system.seed_variance, len(system.scores) - 1)
         for system in (first, second)
         if not system.fixed
     ]
-    return compare(first, second, **expected), means, tuple(sides.values()), scatter
-
-
-def _system(claim: Claim, runs: Sequence[Run], search: str) -> System:
-    if claim.metric == "share":
-        return measured(runs, "bleu", claim.parts, search=search)
-    return measured(runs, claim.metric, claim.parts[0], search=search)
+    return Found(one, means, tuple(costs.values()), (of_systems, one.sentences))
 
 
 # --------------------------------------------------------------------------------------- verdicts

@@ -165,14 +165,12 @@ class System:
         scores: (seeds,).
         resampled: (draws, seeds), the scores on each bootstrap draw of the sentences; or None.
         sentences: the test sentences of each part, for comparing; () if unknown.
-        standard_error: of the mean over seeds, over sentences, where only that is known.
         fixed: the system is a number, without scatter.
     """
 
     scores: np.ndarray
     resampled: np.ndarray | None = None
     sentences: tuple[tuple[int, bytes], ...] = ()
-    standard_error: float | None = None
     fixed: bool = False
 
     @property
@@ -239,21 +237,16 @@ def by_sentences(
     return System(scores, resampled, tuple(sentences))
 
 
-def by_scores(scores: Sequence[float], standard_error: float | None = None) -> System:
-    """A system of which only one score for each seed is known.
-
-    Args:
-        scores: one for each seed.
-        standard_error: of their mean, over test sentences. It is added without pairing, so that the
-            interval is wider than one from sentences. None: the interval covers seeds only.
+def by_scores(scores: Sequence[float]) -> System:
+    """A system of which only one score for each seed is known: its interval covers seeds alone.
 
     Raises:
         ValueError: fewer than two seeds, or a number that is not finite.
     """
     values = np.array(scores, dtype=float)
     _several(len(values))
-    _finite("a score", values, np.array(standard_error or 0.0))
-    return System(values, standard_error=standard_error)
+    _finite("a score", values)
+    return System(values)
 
 
 def constant(value: float) -> System:
@@ -448,23 +441,14 @@ def _over_seeds(first: System, second: System) -> Term:
 def _over_sentences(first: System, second: System) -> tuple[Term, str]:
     """The variance over sentences that seeds do not show, and what is covered."""
     systems = [system for system in (first, second) if not system.fixed]
-    if any(s.resampled is None and s.standard_error is None for s in systems):
-        return Term(0.0), "seeds only"
     if any(system.resampled is None for system in systems):
-        return Term(sum(map(_alone, systems))), "seeds and sentences, unpaired"
+        return Term(0.0), "seeds only"
     if len(systems) == 2:
         _same_sentences(first, second)
     counted = float((first.own - second.own).var(ddof=1))
     common = max(counted - first.interaction - second.interaction, 0.0)
     fewest = min(size for size, _ in systems[0].sentences)
     return Term(common, min(len(systems[0].resampled), fewest) - 1), "seeds and sentences"
-
-
-def _alone(system: System) -> float:
-    """The sentences' term of one system."""
-    if system.resampled is None:
-        return system.standard_error**2
-    return max(float(system.own.var(ddof=1)) - system.interaction, 0.0)
 
 
 # -------------------------------------------------------------------------------------- verdict
@@ -508,25 +492,22 @@ class Decision:
         return f"{found} ({low} to {high})".replace("-", "−")
 
 
-def decide(
-    table: Sequence[Comparison], alpha: float = ALPHA, *, waiting: int = 0
-) -> list[Decision]:
+def decide(table: Sequence[Comparison], waiting: int = 0) -> list[Decision]:
     """The verdicts of all comparisons in one table of a paper, in the given order.
 
     Of twenty comparisons without any difference one would "show" something. So the intervals are
     widened by the step-down of Holm (1979): the comparison with the smallest p-value of K gets the
-    level 1 - alpha / K, the next 1 - alpha / (K - 1), and so on, up to the first whose interval
+    level 1 - ALPHA / K, the next 1 - ALPHA / (K - 1), and so on, up to the first whose interval
     does not exclude its bound; those after it all have that one's level. These intervals decide.
-    With probability 1 - alpha none of the table's *agrees* and *opposite* is wrong. A *no
-    difference* stands on an interval of 1 - alpha / (those not decided) or more.
+    With probability 1 - ALPHA none of the table's *agrees* and *opposite* is wrong. A *no
+    difference* stands on an interval of 1 - ALPHA / (those not decided) or more.
 
     Comparisons that still wait for their runs are counted as undecided. When they come, Holm's
     procedure can only find more: a verdict of *agrees* or *opposite* stays, and looking at the
     table as its rows come in costs nothing.
 
     Args:
-        table: the comparisons; one on its own keeps the level 1 - alpha.
-        alpha: how often a table may err.
+        table: the comparisons; one on its own keeps the level 1 - ALPHA.
         waiting: further comparisons of the table, which cannot be made yet.
     """
     order = sorted(range(len(table)), key=lambda number: table[number].p_value)
@@ -534,8 +515,8 @@ def decide(
     going = True
     levels = {}
     for number in order:
-        levels[number] = 1 - alpha / left
-        going = going and table[number].p_value < alpha / left
+        levels[number] = 1 - ALPHA / left
+        going = going and table[number].p_value < ALPHA / left
         left -= going
     return [_decide(one, levels[number]) for number, one in enumerate(table)]
 

@@ -21,7 +21,7 @@ PAIRS = 2  # seeds that are doubled
 FALLING = 0.05  # of its perplexity, in the tenth of all updates before the first halving
 NOT_TESTED = "convergence not tested by doubling"
 
-Load = Callable[[str, int], Sequence[Run]]
+Load = Callable[[str, int], Sequence[Run]]  # from SYSTEM-CORPUS and a number of seeds
 
 
 @dataclass(frozen=True)

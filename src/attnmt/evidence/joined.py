@@ -14,7 +14,7 @@ from attnmt.corpus import Corpus, Pair, multi30k
 from attnmt.text import MULTI30K_URL
 
 CAPTIONS = 29_000  # pairs of Multi30k to learn from
-MOST = 60  # words of a joined sentence of ``valid`` and ``test``, at most
+LONGEST = 60  # words of a joined sentence of ``valid`` and ``test``, at most
 SEVERAL = 5  # captions in a sentence, at most
 
 
@@ -61,7 +61,7 @@ def join_all(pairs: Sequence[Pair], most: int, seed: int) -> list[Pair]:
 
 def joined_captions(
     train: int | None = None,
-    most: int = MOST,
+    most: int = LONGEST,
     seed: int = 0,
     *,
     captions: int = CAPTIONS,
@@ -106,8 +106,8 @@ def joined_captions(
     ]
     parts = {
         "train": _first(train, learned, most, seed=seed),
-        "valid": join_all(alone.valid, MOST, seed),
-        "test": join_all(tested, MOST, seed),
+        "valid": join_all(alone.valid, LONGEST, seed),
+        "test": join_all(tested, LONGEST, seed),
     }
     report = {"captions": len(learned), "kept": len(parts["train"])}
     more = {"vocabulary_size": vocabulary_size, "lower": True, "report": report}

@@ -18,6 +18,8 @@ from attnmt.metrics import alignment_error_rate
 from attnmt.model import Translator, evaluating
 from attnmt.text.subwords import join_alignment
 
+SIDE_BY_SIDE = 64  # pairs of a batch
+
 
 def off_diagonal(pair: Pair, s: int, t: int) -> float:
     """How far a link lies from the diagonal, in source words; positive: the source word is late."""
@@ -50,11 +52,11 @@ def error_of(way: Callable[[Pair], set[Link]], pairs: Sequence[Pair]) -> float:
 
 
 def forced_batches(
-    model: Translator, pairs: Sequence[Pair], size: int = 64
+    model: Translator, pairs: Sequence[Pair]
 ) -> Iterator[tuple[Sequence[Pair], Batch]]:
     """Some pairs at a time, and their words as the model reads them, on its device."""
-    for start in range(0, len(pairs), size):
-        chosen = pairs[start : start + size]
+    for start in range(0, len(pairs), SIDE_BY_SIDE):
+        chosen = pairs[start : start + SIDE_BY_SIDE]
         batch = make_batch(chosen, model.source_vocabulary, model.target_vocabulary)
         yield chosen, batch.to(model.device)
 
@@ -123,15 +125,12 @@ def on_words(
     return joined, source.join(sentence)
 
 
-def windows_on(
-    model: Translator, pairs: Sequence[Pair], size: int = 64
-) -> list[tuple[Tensor, Tensor]]:
+def windows_on(model: Translator, pairs: Sequence[Pair]) -> list[tuple[Tensor, Tensor]]:
     """Where a local model puts its windows while it reads the references.
 
     Args:
         model: with local attention, by Luong's decoder.
         pairs: of source and reference.
-        size: of a batch.
 
     Returns:
         Of each pair the centres ``p_t``, (T,), and the weights, (T, S).
@@ -147,7 +146,7 @@ def windows_on(
     hook = attention.register_forward_pre_hook(lambda _, given: asked.append(given))
     found = []
     try:
-        for chosen, batch in forced_batches(model, pairs, size):
+        for chosen, batch in forced_batches(model, pairs):
             asked.clear()
             with evaluating(model):
                 _, align = model(batch)  # (B, T, S)

@@ -35,7 +35,7 @@ METRICS = {
     "monotone": Metric("steps that do not go back", 2, None, score=ratio),
     "entropy": Metric("bits of a word's weights", 2, None, score=ratio),
 }
-STORED = {"perplexity": "losses", "nats": "losses", "length": "bleu"}  # else: as the metric
+KEPT_AS = {"perplexity": "losses", "nats": "losses", "length": "bleu"}  # else: as the metric
 Parts = str | Sequence[str]
 
 
@@ -77,13 +77,13 @@ def measured(
 def sentences(run: Run, part: str, what: str, search: str = "") -> np.ndarray | None:
     """A run's statistics (sentences, k) of a part of the test set; None if they were not kept.
 
-    The arrays are those of :class:`.Sentences`: PART_WHAT, or PART_SEARCH_WHAT for another search;
-    PART_length has the words of each source, PART_known whether a sentence has no unknown word. The
-    alignment error of captions is of the pairs with gold links, which are a part of test.
+    The arrays are those of :class:`.PerSentence`: PART_WHAT, or PART_SEARCH_WHAT for another
+    search; PART_length has the words of each source, PART_known whether a sentence has no unknown
+    word. The alignment error of captions is of the pairs with gold links, which are a part of test.
     """
     arrays = _statistics(run.name)
     name, _, chosen = part.partition(":")
-    array = arrays.get("_".join(filter(None, [name, search, STORED.get(what, what)])))
+    array = arrays.get("_".join(filter(None, [name, search, KEPT_AS.get(what, what)])))
     if array is None and (part, what) == ("test", "aer"):
         return arrays.get("gold_aer")
     if array is None or not chosen:

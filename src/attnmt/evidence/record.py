@@ -29,14 +29,16 @@ from attnmt.evidence.plan import (
     searches_of,
 )
 from attnmt.evidence.searches import entropies, monotone_steps, search_of
-from attnmt.evidence.store import Run, Sample, Sentences, load_run, load_statistics
+from attnmt.evidence.store import PerSentence, Run, SampleTranslation, load_run, load_statistics
 from attnmt.metrics import (
     Bleu,
     Bucket,
+    alignment_error_rate_of,
     alignment_statistics,
     bleu,
     bleu_by_length,
     bleu_statistics,
+    perplexity_of,
     references,
     sentence_losses,
     texts,
@@ -47,8 +49,7 @@ from attnmt.recipes import Recipe
 from attnmt.text.subwords import cut_pairs, in_words
 from attnmt.training import best_device, fit, likelihood
 
-PARTS = ("test", "long", "names")
-LINK_STATISTICS = ("test_aer", "gold_aer")  # the first of them that a run has gives its AER
+TRANSLATED = ("test", "long", "names")
 
 
 def record(
@@ -62,14 +63,14 @@ def record(
     searches: Sequence[str] = (),
     modern: Mapping[str, Any] | None = None,
     **of_fit: Any,
-) -> tuple[Run, Sentences]:
+) -> tuple[Run, PerSentence]:
     """Train a model, translate the test pairs and some samples, and note down everything.
 
     Args:
         name: of the run.
         model, corpus, recipe, seed: as for :func:`~attnmt.training.fit`.
         samples: raw sentences whose translations and alignments are kept.
-        searches: further ones that are measured, of ``attnmt.evidence.searches.SEARCHES``.
+        searches: further ones that are measured, see :func:`.search_of`.
         modern: arguments of :class:`.Modern`, if that is the objective.
         of_fit: further arguments of :func:`~attnmt.training.fit`.
     """
@@ -93,14 +94,20 @@ def record(
         test_perplexity=perplexity_of(statistics["test_losses"]),
         parts=bleu_of_parts(sentences.translations, corpus),
         by_length=bleu_of_lengths(sentences.translations, corpus),
-        aer=next((aer_of(statistics[key]) for key in LINK_STATISTICS if key in statistics), None),
+        aer=aer_of(statistics),
         samples=[translate_sample(model, text) for text in samples],
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
         search_cpu_seconds=search_cpu_seconds,
         format="attnmt-run-2",
         modern=modern,
     )
-    return run, sentences if corpus.own_text else Sentences(statistics)
+    return run, sentences if corpus.own_text else PerSentence(statistics)
+
+
+def aer_of(statistics: Mapping[str, np.ndarray]) -> float | None:
+    """Of the test pairs; else of the captions with gold links; None if neither was measured."""
+    links = [statistics[key] for key in ("test_aer", "gold_aer") if key in statistics]
+    return alignment_error_rate_of(links[0]) if links else None
 
 
 def describe(corpus: Corpus) -> dict[str, str | int]:
@@ -140,7 +147,7 @@ def as_scored(model: Translator, found: Sequence[Translation], corpus: Corpus) -
 
 def measure(
     model: Translator, corpus: Corpus, searches: Sequence[str] = ()
-) -> tuple[Sentences, float]:
+) -> tuple[PerSentence, float]:
     """Translate all test pairs of a corpus, and count; also the CPU-seconds of greedy search.
 
     Of a corpus in pieces, words are counted; losses and their tokens are of pieces.
@@ -150,7 +157,7 @@ def measure(
     translations: dict[str, list[str]] = {}
     further = {name: search_of(name, model, corpus) for name in searches}
     search_cpu_seconds = 0.0
-    for part in PARTS:
+    for part in TRANSLATED:
         if not (pairs := getattr(corpus, part)):
             continue
         began = time.process_time()
@@ -170,7 +177,7 @@ def measure(
     if model.attends and has_gold_links(corpus):
         units = model.source_vocabulary.units, model.target_vocabulary.units
         statistics["gold_aer"] = link_statistics(model, cut_pairs(gold_pairs(whole), *units))
-    return Sentences(statistics, translations), search_cpu_seconds
+    return PerSentence(statistics, translations), search_cpu_seconds
 
 
 def bleu_counts(said: list[str], theirs: list[str], tokenised: bool) -> np.ndarray:
@@ -197,31 +204,19 @@ def _without_translations(model: Translator, pairs: Sequence[Pair]) -> dict[str,
     return counted
 
 
-def perplexity_of(losses: np.ndarray) -> float:
-    """Perplexity from the rows of :func:`.sentence_losses`."""
-    total, tokens = losses.astype(float).sum(axis=0)
-    return float(np.exp(total / tokens))
-
-
-def aer_of(links: np.ndarray) -> float:
-    """The alignment error rate from the rows of :func:`.alignment_statistics`."""
-    sure, possible, predicted, known = links.astype(int).sum(axis=0)
-    return float(1 - (sure + possible) / (predicted + known))
-
-
-def translate_sample(model: Translator, text: str) -> Sample:
+def translate_sample(model: Translator, text: str) -> SampleTranslation:
     """Translate one raw sentence, and keep the alignment, on words."""
     source = model.source_vocabulary.tokenise(text)
     (found,) = greedy(model, [source])
     found, source = on_words(model, found, source)
     weights = None if found.alignment is None else found.alignment.astype(float).round(4).tolist()
-    return Sample(source, found.words, found.score, alignment=weights)
+    return SampleTranslation(source, found.words, found.score, alignment=weights)
 
 
 # --------------------------------------------------------------------------- runs of the plan
 
 
-def make_run(name: str, work: Path | None = None, progress: bool = True) -> tuple[Run, Sentences]:
+def make_run(name: str, work: Path | None = None, progress: bool = True) -> tuple[Run, PerSentence]:
     """Make a run of the plan again.
 
     Args:
@@ -264,7 +259,7 @@ def make_run(name: str, work: Path | None = None, progress: bool = True) -> tupl
     return run, sentences
 
 
-def measure_again(name: str, work: Path, folder: Path | None = None) -> tuple[Run, Sentences]:
+def measure_again(name: str, work: Path, folder: Path | None = None) -> tuple[Run, PerSentence]:
     """Measure a recorded run once more, by the model that :func:`make_run` left in ``work``.
 
     So a run that was recorded before a search or a statistic was thought of gets it, too.
@@ -279,12 +274,12 @@ def measure_again(name: str, work: Path, folder: Path | None = None) -> tuple[Ru
     path = work / f"{name}.safetensors"
     corpus = load_corpus(corpus_name)
     sentences, _ = measure(load(path), corpus, searches_of(system, corpus_name))
-    found = bleu_of_parts(sentences.translations, corpus)
     before = load_statistics(name, folder)
     counts = [f"{part}_bleu" for part in run.parts]
     if not all(np.array_equal(before[key], sentences.statistics[key]) for key in counts):
+        found = bleu_of_parts(sentences.translations, corpus)["test"]
         raise ValueError(
-            f"{path} has a BLEU of {found['test'].score:.2f}, and the run {name!r} "
+            f"{path} has a BLEU of {found.score:.2f}, and the run {name!r} "
             f"{run.bleu.score:.2f}: it is another model. Make the run again: attnmt record {name}"
         )
-    return run, sentences if corpus.own_text else Sentences(sentences.statistics)
+    return run, sentences if corpus.own_text else PerSentence(sentences.statistics)

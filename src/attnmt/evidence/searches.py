@@ -27,11 +27,10 @@ BEAMS = {
     "beam5-1.8": {"beam": 5, "length_penalty": 1.8},
     "beam50": {"beam": 50},
 }
-SEARCHES = ("replaced", *BEAMS)
 
 
 def search_of(name: str, model: Translator, corpus: Corpus) -> Search:
-    """One of ``SEARCHES``: it takes pairs and their greedy translations.
+    """ "replaced", or one of ``BEAMS``; it takes pairs and their greedy translations.
 
     "replaced" looks the source word of each ``<unk>`` up in a dictionary that is read off the
     model's own alignments of the training pairs, or copies it (Luong et al. 2015, section 4.2).

@@ -32,7 +32,7 @@ from attnmt.training import History
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleTranslation:
     """A sentence of our own, its translation, and where the model looked: (words, source words)."""
 
     source: list[str]
@@ -63,7 +63,7 @@ class Run:
     parts: dict[str, Bleu]
     by_length: list[Bucket]
     aer: float | None
-    samples: list[Sample]
+    samples: list[SampleTranslation]
     versions: dict[str, str]
     search_cpu_seconds: float
     format: Literal["attnmt-run-2"]
@@ -79,7 +79,7 @@ RUN = TypeAdapter(Run)
 
 
 @dataclass(frozen=True)
-class Sentences:
+class PerSentence:
     """What a run knows of each test sentence.
 
     ``statistics`` has arrays with a row for each sentence of a part of the corpus, named
@@ -96,7 +96,7 @@ class Sentences:
     translations: dict[str, list[str]] = field(default_factory=dict)
 
 
-def save_run(run: Run, sentences: Sentences | None = None, folder: Path | None = None) -> Path:
+def save_run(run: Run, sentences: PerSentence | None = None, folder: Path | None = None) -> Path:
     """Write a run, each file aside first, then renamed; ``NAME.json`` comes last."""
     folder = folder or results_folder()
     path = folder / f"{run.name}.json"
@@ -131,10 +131,7 @@ def load_run(name: str, folder: Path | None = None) -> Run:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise ValueError(
-            f"{path} is damaged or not a recorded run ({place}: {first['msg']}). "
-            f"Make it again with: attnmt record {name}"
-        ) from error
+        raise _damaged(path, name, f"{place}: {first['msg']}") from error
 
 
 def recorded(name: str, seeds: int) -> list[Run]:
@@ -148,7 +145,7 @@ def recorded(name: str, seeds: int) -> list[Run]:
 
 
 def load_statistics(name: str, folder: Path | None = None) -> dict[str, np.ndarray]:
-    """What a run counted in each test sentence: see :class:`Sentences`.
+    """What a run counted in each test sentence: see :class:`PerSentence`.
 
     Raises:
         FileNotFoundError: the run kept nothing of its sentences.
@@ -161,8 +158,7 @@ def load_statistics(name: str, folder: Path | None = None) -> dict[str, np.ndarr
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             return {key: arrays[key] for key in arrays.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        again = f"Make it again with: attnmt record {name}"
-        raise ValueError(f"{path} is damaged ({error}). {again}") from error
+        raise _damaged(path, name, error) from error
 
 
 def load_translations(name: str, folder: Path | None = None) -> dict[str, list[str]]:
@@ -183,9 +179,12 @@ def load_translations(name: str, folder: Path | None = None) -> dict[str, list[s
             part, sentence = line.split("\t")
             found.setdefault(part, []).append(sentence)
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        again = f"Make it again with: attnmt record {name}"
-        raise ValueError(f"{path} is damaged ({error}). {again}") from error
+        raise _damaged(path, name, error) from error
     return found
+
+
+def _damaged(path: Path, name: str, why: Exception | str) -> ValueError:
+    return ValueError(f"{path} is damaged ({why}). Make it again with: attnmt record {name}")
 
 
 def _statistics_file(name: str, folder: Path) -> Path:

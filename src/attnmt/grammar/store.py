@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import attnmt.grammar
+from attnmt.files import write_aside
 from attnmt.grammar import Grammar, Sample, fill, quotas
 
 Parts = dict[str, list[Sample]]
@@ -120,20 +121,11 @@ def read(path: Path, key: str) -> Parts | None:
 
 
 def write(path: Path, key: str, parts: Parts) -> None:
-    """Write a file under another name, which it changes when it is whole; remove the oldest.
-
-    Raises OSError if it cannot be written.
-    """
+    """Write a file, and remove the oldest. Raises OSError if it cannot be written."""
     archive = io.BytesIO()
     np.savez_compressed(archive, **packed(parts))
     body = archive.getvalue()
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        aside.write_bytes(hashlib.sha256(key.encode() + body).digest() + body)
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_aside(path, hashlib.sha256(key.encode() + body).digest() + body)
     for old in sorted(path.parent.glob("*.npz"), key=os.path.getmtime)[:-MOST_FILES]:
         old.unlink(missing_ok=True)
 

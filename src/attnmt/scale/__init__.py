@@ -12,13 +12,13 @@ Accelerate and datasets. The modules are
 import os
 from pathlib import Path
 
-RECIPES = Path(__file__).with_name("recipes")
+RECIPE_FILES = Path(__file__).with_name("recipes")
 INSTALL = "python -m pip install 'attnmt[scale]'"
 
 
 def recipe_file(name: str) -> Path | None:
     """The configuration file of a paper at its own size, or None if there is none of that name."""
-    path = RECIPES / f"{name}.yaml"
+    path = RECIPE_FILES / f"{name}.yaml"
     return path if path.is_file() else None
 
 

@@ -21,7 +21,7 @@ from attnmt.batches import Batch, Source, by_length
 from attnmt.checkpoints import Checkpoint
 from attnmt.checks import whole
 from attnmt.corpus import Corpus, Pair
-from attnmt.decoding import BATCH_WORDS, Translation
+from attnmt.decoding import Translation, side_by_side
 from attnmt.files import remove_leftovers
 from attnmt.metrics import perplexity_of, sentence_losses
 from attnmt.model import Translator
@@ -67,17 +67,6 @@ def rows_of(batch: Batch, first: int, step: int) -> Batch | None:
         return None
     target = {name: part[rows] for name, part in vars(batch).items() if name != "source"}
     return Batch(source, **target)
-
-
-def as_searched(lengths: Sequence[int]) -> list[list[int]]:
-    """The groups in which the core's search translates sentences of these lengths."""
-    waiting = sorted(range(len(lengths)), key=lambda number: -lengths[number])
-    groups = []
-    while waiting:
-        count = max(1, min(SIDE_BY_SIDE, BATCH_WORDS // (lengths[waiting[0]] + 1)))
-        groups.append(waiting[:count])
-        waiting = waiting[count:]
-    return groups
 
 
 class Together(Alone):
@@ -218,7 +207,7 @@ class Together(Alone):
         sentences: Sequence[Sequence[str]],
     ) -> list[Translation]:
         """Translations of sentences by a search; each process finds a part."""
-        groups = as_searched([len(words) for words in sentences])
+        groups = side_by_side([len(words) for words in sentences], SIDE_BY_SIDE)
         return self.answers(groups, lambda rows: search([sentences[row] for row in rows]))
 
 

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 MARK = "▁"  # U+2581, in front of each word; in a text it is read as _
-PARTS = ("train", "valid", "test", "long", "names")  # of a corpus
 
 
 def letters_of(word: str) -> list[str]:
@@ -258,7 +257,7 @@ def in_pieces(corpus: Any, size: int | None) -> Any:
     sides = [[pair.source for pair in corpus.train], [pair.target for pair in corpus.train]]
     pieces = tuple(tuple(learn_pieces(side, size)) for side in sides)
     units = [Pieces(side) for side in pieces]
-    parts = {part: cut_pairs(getattr(corpus, part), *units) for part in PARTS}
+    parts = {part: cut_pairs(pairs, *units) for part, pairs in corpus.parts.items()}
     return replace(corpus, vocabulary_size=size, pieces=pieces, **parts)
 
 
@@ -270,7 +269,7 @@ def in_words(corpus: Any) -> Any:
     if not corpus.pieces:
         return corpus
     units = [Pieces(side) for side in corpus.pieces]
-    parts = {part: join_pairs(getattr(corpus, part), *units) for part in PARTS}
+    parts = {part: join_pairs(pairs, *units) for part, pairs in corpus.parts.items()}
     return replace(corpus, pieces=(), **parts)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from attnmt import Pair, Vocabulary, grammar_corpus
-from attnmt.book.coverage import content_words, coverage, grams_again, partners_of
+from attnmt.book.coverage import content_words, coverage, partners_of, trigrams_again
 
 LINKS = frozenset({(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)})
 PAIR = Pair(
@@ -68,7 +68,6 @@ def test_references_skip_and_repeat_nothing():
 
 
 def test_grams_that_were_there_before():
-    assert grams_again(list("abcabc")) == (1, 4)
-    assert grams_again(list("abcabc"), n=2) == (2, 5)
-    assert grams_again(list("aaaa"), n=1) == (3, 4)
-    assert grams_again(["a", "b"]) == (0, 0)
+    assert trigrams_again(list("abcabc")) == (1, 4)
+    assert trigrams_again(list("aaaaa")) == (2, 3)
+    assert trigrams_again(["a", "b"]) == (0, 0)

@@ -23,8 +23,9 @@ def with_long(corpus):
     return replace(corpus, long=corpus.valid)
 
 
-def test_only_some_test_pairs_are_translated_and_all_long_ones(sharp, corpus):
-    found = translate_test(sharp, with_long(corpus), most=10)
+def test_only_some_test_pairs_are_translated_and_all_long_ones(sharp, corpus, monkeypatch):
+    monkeypatch.setattr(demonstration, "TEST_PAIRS", 10)
+    found = translate_test(sharp, with_long(corpus))
     assert found.pairs == [*corpus.test[:10], *corpus.valid]
     expected = texts(sharp, greedy(sharp, [pair.source for pair in corpus.test[:10]]))
     assert found.sentences[:10] == expected

@@ -15,7 +15,7 @@ from attnmt.book.quoted import (
     weight,
 )
 from attnmt.evidence import claims
-from attnmt.evidence.store import Sample, recorded
+from attnmt.evidence.store import SampleTranslation, recorded
 from press.contents import ROOT
 
 
@@ -40,7 +40,9 @@ def test_what_is_kept_is_a_mean_of_the_runs_own_shares():
 
 
 def test_a_weight_is_the_row_of_the_english_and_the_column_of_the_german_word():
-    sample = Sample(["a", "b"], ["x", "y", "x"], 0.0, [[0.1, 0.9], [0.3, 0.7], [0.0, 1.0]])
+    sample = SampleTranslation(
+        ["a", "b"], ["x", "y", "x"], 0.0, [[0.1, 0.9], [0.3, 0.7], [0.0, 1.0]]
+    )
     assert weight(sample, "y", "a") == "30%"
     assert weight(sample, "x", "b") == "90%"
 

@@ -50,7 +50,6 @@ def test_the_page_holds_the_model_and_the_component(model, tmp_path, monkeypatch
     assert data["options"]["mode"] == "both"
     assert "export async function render" in data["see"]
     assert "export async function load" in data["translator"]
-    assert told(show_live(model, "w1", frames=True))["options"]["mode"] == "step"
 
 
 def test_a_notebook_that_is_stored_holds_a_line_instead(model, monkeypatch):
@@ -88,9 +87,7 @@ def test_sentences_of_the_book_are_offered_where_the_model_knows_them(model, con
 def test_what_cannot_be_shown_says_why(model, corpus, monkeypatch):
     for other in (rnnencdec(corpus, hidden=8), attention_only(corpus, hidden=8)):
         assert told(show_live(other))["options"]["mode"] == "single"
-        with pytest.raises(ValueError, match="does not attend with one query a step"):
-            show_live(other, "w1", frames=True)
-    monkeypatch.setattr(live, "MOST", 1_000)
+    monkeypatch.setattr(live, "MOST_PARAMETERS", 1_000)
     with pytest.raises(ValueError, match=r"parameters, and a page can show 1,000 at most"):
         show_live(model)
     monkeypatch.undo()

@@ -36,6 +36,7 @@ def test_the_plan_names_corpora_that_there_are():
     for name, table in read_plan()["corpora"].items():
         parameters = signature(CORPORA[table.get("corpus", name)]).parameters
         assert {"train", *table.get("arguments", {})} <= set(parameters)
+        assert {"train", "curve", "recipe", "samples"} <= set(table), name  # what each run needs
     assert {tier["corpus"] for tier in read_plan()["tiers"]} <= set(read_plan()["corpora"])
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from attnmt.corpus import Corpus, Pair
 from attnmt.evidence import joined
-from attnmt.evidence.joined import MOST, SEVERAL, join, join_all, joined_captions, words
+from attnmt.evidence.joined import LONGEST, SEVERAL, join, join_all, joined_captions, words
 
 
 def caption(number: int, length: int, longer: int = 0) -> Pair:
@@ -94,7 +94,7 @@ def test_short_and_long_are_measured_on_the_same_sentences(made):
     short = joined_captions(most=20, captions=200, held_out=50)
     assert short.test == long.test and short.valid == long.valid
     assert max(words([pair]) for pair in short.train) <= 20
-    assert 50 < max(words([pair]) for pair in long.train) <= MOST
+    assert 50 < max(words([pair]) for pair in long.train) <= LONGEST
     assert captions_of(short.train) < captions_of(long.train)  # without those of over 20 words
     assert short.name == "multi30k-joined-20"
 
@@ -129,4 +129,4 @@ def test_the_plan_learns_from_nearly_all_captions():
         assert len(corpus.train) == read_plan()["corpora"][name]["train"]
         assert len(corpus.train) > 0.98 * len(everything.train)
         for pair in corpus.test:
-            assert len(pair.source) <= MOST and len(pair.target) <= MOST
+            assert len(pair.source) <= LONGEST and len(pair.target) <= LONGEST

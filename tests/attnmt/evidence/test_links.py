@@ -93,8 +93,10 @@ def test_weights_are_those_of_forced_decoding(sharp, corpus):
         assert {(int(s), t) for t, s in enumerate(weights.argmax(-1))} == of_pair
 
 
-def test_batches_hold_all_pairs_in_order(sharp, corpus):
-    found = list(forced_batches(sharp, corpus.test, size=7))
+def test_batches_hold_all_pairs_in_order(sharp, corpus, monkeypatch):
+    monkeypatch.setattr("attnmt.evidence.links.SIDE_BY_SIDE", 7)
+    found = list(forced_batches(sharp, corpus.test))
+    assert len(found) > 2
     assert [pair for some, _ in found for pair in some] == list(corpus.test)
     assert all(len(batch.target_in) == len(some) for some, batch in found)
 
@@ -124,12 +126,13 @@ def test_words_are_right_where_the_model_would_write_them(sharp, corpus):
 
 @pytest.mark.parametrize("feeding", [False, True])
 @pytest.mark.parametrize("window", ["local-m", "local-p"])
-def test_windows_are_those_that_the_weights_come_from(corpus, window, feeding):
+def test_windows_are_those_that_the_weights_come_from(corpus, window, feeding, monkeypatch):
     """In a batch as alone, in one call as step by step."""
+    monkeypatch.setattr("attnmt.evidence.links.SIDE_BY_SIDE", 4)
     arguments = {"score": "general", "D": 2, "feeding": feeding, "hidden": 8, "seed": 0}
     model = luong(corpus, window=window, **arguments).eval()
     pairs = corpus.test[:10]
-    for pair, (p, weights) in zip(pairs, windows_on(model, pairs, size=4), strict=True):
+    for pair, (p, weights) in zip(pairs, windows_on(model, pairs), strict=True):
         S, T = len(pair.source), len(pair.target)
         assert p.shape == (T,)
         assert torch.allclose(weights, weights_on(model, pair), atol=1e-6)

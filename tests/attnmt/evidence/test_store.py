@@ -21,6 +21,7 @@ from attnmt.evidence.store import (
     recorded,
     save_run,
 )
+from attnmt.metrics import perplexity_of
 
 
 def test_what_is_kept_of_sentences_is_what_is_loaded(run, sentences, tmp_path):
@@ -103,12 +104,10 @@ def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
     assert run.corpus["train"] == read_plan()["corpora"][corpus_name]["train"]
     kept = load_statistics(name)
     assert len(kept["test_bleu"]) == run.corpus["test"]
-    assert recording.perplexity_of(kept["test_losses"]) == pytest.approx(
-        run.test_perplexity, rel=1e-4
-    )
+    assert perplexity_of(kept["test_losses"]) == pytest.approx(run.test_perplexity, rel=1e-4)
     if corpus_name in ("grammar", "grammar750"):
         assert {part: len(some) for part, some in load_translations(name).items()} == {
-            part: len(kept[f"{part}_bleu"]) for part in recording.PARTS
+            part: len(kept[f"{part}_bleu"]) for part in recording.TRANSLATED
         }
 
 

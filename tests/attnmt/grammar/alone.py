@@ -1,4 +1,4 @@
-"""Processes that have the grammar without the package, which it knows nothing of."""
+"""Processes that have the grammar without PyTorch, which `import attnmt` would bring."""
 
 import os
 import subprocess

@@ -149,7 +149,7 @@ def test_a_write_that_fails_leaves_nothing(folder, monkeypatch):
     def full(*paths):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(store.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     grammar_corpus(**SMALL)
     assert list((folder / "grammar").iterdir()) == []
 

@@ -22,11 +22,11 @@ pytest.importorskip("accelerate")
 import torch
 from torch.distributed import get_rank
 
-from attnmt import Recipe, Translator, beam_search, cli, greedy, luong, perplexity, training
+from attnmt import Recipe, Translator, beam_search, cli, greedy, luong, perplexity
 from attnmt.batches import batches
 from attnmt.recipes import BAHDANAU
 from attnmt.scale import processes
-from attnmt.scale.processes import Together, accelerator_for, as_searched, rows_of
+from attnmt.scale.processes import Together, accelerator_for, rows_of
 from studies import scale
 from studies.scale import apart, as_files, crowd, ended, in_memory, learn, trained
 
@@ -332,24 +332,6 @@ def test_the_rows_of_a_batch_are_shared_out(corpus):
         order = [0, 3, 1, 4, 2]
         assert torch.equal(joined, getattr(whole, name)[order])
     assert rows_of(parts[2], 1, 3) is None
-
-
-def test_groups_are_those_of_the_search(corpus, monkeypatch):
-    monkeypatch.setattr("attnmt.decoding.BATCH_WORDS", 80)
-    monkeypatch.setattr(processes, "BATCH_WORDS", 80)
-    sentences = [pair.source for pair in corpus.train[:60]]
-    seen = []
-    model = luong(corpus, hidden=4)
-    start = training.greedy.__globals__["_start"]
-
-    def starting(of, some):
-        seen.append(list(some))
-        return start(of, some)
-
-    monkeypatch.setattr("attnmt.decoding._start", starting)
-    greedy(model, sentences)
-    groups = as_searched([len(words) for words in sentences])
-    assert [[sentences[row] for row in rows] for rows in groups] == seen
 
 
 def test_parts_that_make_no_sense_are_refused(corpus):

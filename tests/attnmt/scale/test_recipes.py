@@ -10,9 +10,9 @@ import yaml
 from attnmt import Vocabulary, cli
 from attnmt.model import CONSTRUCTORS
 from attnmt.recipes import BAHDANAU, LUONG_DROPOUT
-from attnmt.scale import INSTALL, RECIPES, recipe_file
+from attnmt.scale import INSTALL, RECIPE_FILES, recipe_file
 
-NAMES = sorted(path.stem for path in RECIPES.glob("*.yaml"))
+NAMES = sorted(path.stem for path in RECIPE_FILES.glob("*.yaml"))
 TRAINED = {"bahdanau-wmt14-enfr": BAHDANAU, "luong-wmt14-ende": LUONG_DROPOUT}
 SIZES = {  # of the papers: weights of the output layer, vocabulary in it
     "bahdanau-wmt14-enfr": ("decoder.W_o.weight", (30_004, 500)),

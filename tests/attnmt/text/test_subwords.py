@@ -34,9 +34,9 @@ from attnmt import (
 )
 from attnmt.batches import make_batch
 from attnmt.evidence.links import on_words
-from attnmt.files import read_tensors
 from attnmt.metrics import texts, without_unknown
-from attnmt.model import FORMAT
+from attnmt.model import MODEL_FORMAT
+from attnmt.tensors import read_tensors
 from attnmt.text.subwords import (
     MARK,
     Pieces,
@@ -309,7 +309,7 @@ def test_a_saved_model_needs_no_library_and_is_data_only(model, pieces, tmp_path
     (sentence,) = [loaded.source_vocabulary.tokenise("Der alte Hund schläft.")]
     assert sentence == model.source_vocabulary.tokenise("Der alte Hund schläft.")
     assert greedy(loaded, [sentence])[0].words == greedy(model, [sentence])[0].words
-    metadata, _ = read_tensors(tmp_path / "model", FORMAT, "a model")
+    metadata, _ = read_tensors(tmp_path / "model", MODEL_FORMAT, "a model")
     kept = json.loads(metadata["source_vocabulary"])
     assert kept["words"] == list(pieces.pieces[0])  # a list of texts that anyone can read
     assert kept["subwords"] is True

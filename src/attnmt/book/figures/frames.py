@@ -89,8 +89,7 @@ def bars(
     Raises:
         ValueError: there are more or fewer numbers than words.
     """
-    if len(words) != len(values):
-        raise ValueError(f"{len(values)} numbers for {len(words)} words: {list(words)}")
+    check_one_each(words, values)
     ax = ax or plt.subplots(figsize=(4.2, 2.2), layout="constrained")[1]
     drawn = ax.bar(range(len(words)), values, width=0.55, color=colours(len(words)))
     ax.bar_label(drawn, [f"{value:.3f}" for value in values], padding=2, fontsize=10)
@@ -118,8 +117,7 @@ def steps(words: Sequence[str], panels: Mapping[str, Sequence[float]], alike: in
     shape = {"figsize": (2.25 * len(panels), 2.5), "layout": "constrained"}
     figure, axes = plt.subplots(1, len(panels), squeeze=False, **shape)
     for ax, (title, values) in zip(axes[0], panels.items(), strict=True):
-        if len(words) != len(values):
-            raise ValueError(f"{len(values)} numbers for {len(words)} words: {list(words)}")
+        check_one_each(words, values)
         heights = [value if np.isfinite(value) else 0 for value in values]
         drawn = ax.bar(range(len(words)), heights, width=0.6, color=colours(len(words)))
         shown = [f"{value:.2f}" if np.isfinite(value) else "−∞" for value in values]
@@ -140,7 +138,6 @@ def blend(
     words: Sequence[str],
     h: Sequence[Sequence[float]],
     alpha: Sequence[float],
-    ax: Axes | None = None,
     *,
     symbol: str = "h",
 ) -> Axes:
@@ -152,7 +149,6 @@ def blend(
         words: S source words.
         h: their annotations, (S, 2).
         alpha: their weights, which sum to 1.
-        ax: where to draw.
         symbol: the letter of an annotation; of values, "v".
 
     Raises:
@@ -161,7 +157,7 @@ def blend(
     """
     if not len(words) == len(h) == len(alpha) or any(len(h_j) != 2 for h_j in h):
         raise ValueError("give as many annotations, each of two numbers, and weights as words")
-    ax = ax or plt.subplots(figsize=(4.6, 2.9), layout="constrained")[1]
+    ax = plt.subplots(figsize=(4.6, 2.9), layout="constrained")[1]
     x, y = (sum(a * h_j[k] for a, h_j in zip(alpha, h, strict=True)) for k in (0, 1))
     for number, (word, h_j, a) in enumerate(zip(words, h, alpha, strict=True), 1):
         colour = colours(len(words))[number - 1]
@@ -184,7 +180,6 @@ def window(
     *,
     D: int,
     weights: Sequence[float] | None = None,
-    ax: Axes | None = None,
 ) -> Axes:
     """A step of local attention: bars over the source words, on a window of ``[p - D, p + D]``.
 
@@ -195,16 +190,14 @@ def window(
         D: positions on either side.
         weights: S numbers, ``align`` times the Gaussian around p, which is drawn, too. None: the
             step has come no further than the softmax.
-        ax: where to draw.
 
     Raises:
         ValueError: there are more or fewer numbers than words.
     """
     places = np.arange(len(words))
-    for values in (align, align if weights is None else weights):
-        if len(values) != len(words):
-            raise ValueError(f"{len(values)} numbers for {len(words)} words: {list(words)}")
-    ax = ax or plt.subplots(figsize=(7.4, 2.9), layout="constrained")[1]
+    check_one_each(words, align)
+    check_one_each(words, align if weights is None else weights)
+    ax = plt.subplots(figsize=(7.4, 2.9), layout="constrained")[1]
     ax.axvspan(p - D, p + D, color="#fff1c9", zorder=0, label="window")
     ax.axvline(p, color=GREEN, linestyle=":", label="centre $p_t$")
     if weights is None:
@@ -222,6 +215,12 @@ def window(
     ax.grid(visible=False)
     ax.legend(loc="upper left", fontsize=9)
     return ax
+
+
+def check_one_each(words: Sequence[str], values: Sequence[float]) -> None:
+    """Refuse more or fewer numbers than words."""
+    if len(words) != len(values):
+        raise ValueError(f"{len(values)} numbers for {len(words)} words: {list(words)}")
 
 
 def colours(count: int) -> list[tuple[float, float, float]]:

@@ -34,10 +34,8 @@ def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) ->
         (line,) = ax.plot(numbers, valid, marker=marker, label=f"{name}, validation")
         ax.plot(numbers, train, "--", marker=marker, color=line.get_color(), label=f"{name}, train")
         highest = max(highest, *train, *valid)
-    ax.set(xlabel="epoch", ylabel="perplexity per target token (log scale)", yscale="log")
-    ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if t < highest * 1.3]
-    ax.set_yticks(ticks, [str(tick) for tick in ticks])
-    ax.minorticks_off()
+    ax.set(xlabel="epoch", ylabel="perplexity per target token (log scale)")
+    _log_perplexity(ax, highest)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.legend()
     return ax
@@ -58,13 +56,19 @@ def curves_by_updates(curves: Mapping[str, Sequence[Point]], ax: Axes | None = N
         ax.plot(updates, valid, marker=marker, markersize=4, label=name)
         highest = max(highest, *valid)
     ax.set(xlabel="updates (log scale)", ylabel="validation perplexity (log scale)")
-    ax.set(xscale="log", yscale="log")
-    ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if t < highest * 1.3]
-    ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    ax.set(xscale="log")
+    _log_perplexity(ax, highest)
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.minorticks_off()
     ax.legend()
     return ax
+
+
+def _log_perplexity(ax: Axes, highest: float) -> None:
+    """A logarithmic axis from 1 to the highest perplexity, with round numbers."""
+    ax.set(yscale="log")
+    ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if t < highest * 1.3]
+    ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
 
 
 def bleu_by_length(
@@ -179,14 +183,13 @@ def window(p: ArrayLike, D: int, ax: Axes) -> Axes:
     return ax
 
 
-def links(pair: Pair, ax: Axes | None = None) -> Axes:
+def links(pair: Pair) -> Axes:
     """A pair as two columns of words, read downwards, with a line for each link.
 
     Solid blue links are sure, dashed orange ones only possible.
 
     Args:
         pair: with links.
-        ax: where to draw.
 
     Raises:
         ValueError: the pair has no links, as pairs of real text.
@@ -194,7 +197,7 @@ def links(pair: Pair, ax: Axes | None = None) -> Axes:
     if pair.possible is None:
         raise ValueError("this pair has no links to draw: real text comes without them")
     longest = max(len(pair.source), len(pair.target))
-    ax = ax or plt.subplots(figsize=(4.2, 1 + 0.3 * longest), layout="constrained")[1]
+    ax = plt.subplots(figsize=(4.2, 1 + 0.3 * longest), layout="constrained")[1]
     for s, t in sorted(pair.possible):
         style, color = ("-", "#0072b2") if (s, t) in pair.sure else ("--", "#d55e00")
         ax.plot([0, 1], [s, t], style, color=color)

@@ -89,14 +89,14 @@ def chain(seed: int, vocabulary: Collection[str]) -> list[Sample] | None:
     return samples if known_only(samples[-1], vocabulary) else None
 
 
-def chains(vocabulary: Collection[str], number: int = CHAINS) -> list[list[Sample]]:
+def chains(vocabulary: Collection[str]) -> list[list[Sample]]:
     """Growing sentences, all of whose words the vocabulary has; each begins in its own way."""
     found: dict[str, list[Sample]] = {}
     for seed in count(SEED):
         samples = chain(seed, vocabulary)
         if samples:
             found.setdefault(samples[0].german[-2], samples)  # its last word
-        if len(found) == number:
+        if len(found) == CHAINS:
             return list(found.values())
 
 

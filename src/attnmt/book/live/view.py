@@ -25,7 +25,7 @@ STORED = "ATTNMT_STORED"
 HERE = Path(__file__).parent
 FILES = (HERE / "page", HERE.parents[3] / "book" / "_live")  # an installed package, a checkout
 HEIGHT = 760  # pixels, until the page inside says how high it is
-MOST = 25_000_000  # parameters that a page can compute with, 50 MB: see `check`
+MOST_PARAMETERS = 25_000_000  # parameters that a page can compute with, 50 MB: see `check`
 GENERATOR = '<meta name="generator" content="attnmt show">'  # by which a page of ours is known
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">{generator}
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
@@ -48,11 +48,10 @@ if (window.frameElement) new ResizeObserver(fit).observe(document.body);
 class LiveView:
     """What :func:`show_live` gives a notebook to show."""
 
-    def __init__(self, model: Translator, sentence: str, *, english: str, frames: bool):
+    def __init__(self, model: Translator, sentence: str, english: str):
         self.model = model
         self.sentence = sentence
         self.english = english
-        self.frames = frames
 
     def __repr__(self) -> str:
         name = self.model.config["model"]
@@ -62,8 +61,6 @@ class LiveView:
     @property
     def mode(self) -> str:
         """Of the component; a model that has no frames is shown as a whole sentence alone."""
-        if self.frames:
-            return "step"
         return "both" if has_frames(self.model) else "single"
 
     def options(self) -> dict[str, object]:
@@ -100,9 +97,7 @@ class LiveView:
         return f'<iframe title="{title}" style="{style}" srcdoc="{escape(self.page())}"></iframe>'
 
 
-def show_live(
-    model: Translator, sentence: str = "", *, english: str = "", frames: bool = False
-) -> LiveView:
+def show_live(model: Translator, sentence: str = "", *, english: str = "") -> LiveView:
     """Show a model in a notebook, translating what the reader types.
 
     Args:
@@ -110,18 +105,12 @@ def show_live(
         sentence: to begin with, in the source language. Left out: one of the book's, if the model
             knows its words, or an empty field.
         english: its translation, if it is known: then wrong words are marked.
-        frames: show one step frame by frame alone.
 
     Raises:
-        ValueError: a model that was put together by hand, or is too large for a page; or frames of
-            a model that has none.
+        ValueError: a model that was put together by hand, or is too large for a page.
     """
     check(model)
-    if frames and not has_frames(model):
-        raise ValueError(
-            "this model does not attend with one query a step, so there are no frames to show"
-        )
-    return LiveView(model, sentence.strip(), english=english, frames=frames)
+    return LiveView(model, sentence.strip(), english)
 
 
 def has_frames(model: Translator) -> bool:
@@ -133,16 +122,16 @@ def check(model: Translator) -> None:
     """Refuse a model that no page can show.
 
     Raises:
-        ValueError: it was put together by hand, or has more than ``MOST`` parameters.
+        ValueError: it was put together by hand, or has more than ``MOST_PARAMETERS`` parameters.
     """
     if not model.config:
         raise ValueError("a model put together by hand cannot be shown: use a constructor")
     size = sum(weights.numel() for weights in model.parameters())
-    if size > MOST:
+    if size > MOST_PARAMETERS:
         raise ValueError(
-            f"the model has {size:,} parameters, and a page can show {MOST:,} at most: a reader "
-            f"would fetch {size * 2 / 1e6:,.0f} MB, and the page computes on one thread. Train a "
-            "smaller one: fewer units, or a smaller vocabulary"
+            f"the model has {size:,} parameters, and a page can show {MOST_PARAMETERS:,} at most: "
+            f"a reader would fetch {size * 2 / 1e6:,.0f} MB, and the page computes on one thread. "
+            "Train a smaller one: fewer units, or a smaller vocabulary"
         )
 
 

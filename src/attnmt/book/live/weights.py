@@ -31,7 +31,7 @@ from attnmt.files import write_aside
 from attnmt.model import Translator
 
 FOLDER = Path(__file__).with_name("weights")
-RUN = "{}-grammar-0"  # the recorded run that a model is of: one seed of each
+RECORDED = "{}-grammar-0"  # the recorded run that a model is of: one seed of each
 CHECKSUMS = "weights.sha256"  # in the folder: a line "name.safetensors SHA-256" for each file
 SHOWN = (  # the models that a page computes with, too
     "rnnencdec",
@@ -116,7 +116,7 @@ def collect(trained: str | os.PathLike, folder: Path = FOLDER) -> list[str]:
     Returns:
         The names of those that were there. The others stay as they are.
     """
-    sources = {name: Path(trained) / f"{RUN.format(name)}.safetensors" for name in KEPT}
+    sources = {name: Path(trained) / f"{RECORDED.format(name)}.safetensors" for name in KEPT}
     found = [name for name, source in sources.items() if source.exists()]
     for name in found:
         save_compact(load(sources[name]), folder / f"{name}.safetensors")

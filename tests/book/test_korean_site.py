@@ -1,0 +1,134 @@
+"""A few pages of the Korean edition, built as `make korean` builds all, in a real browser."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+from built import PHONE, visit
+from conftest import SITE, wait_until
+from test_each_page import AT_REST, BEYOND, SCROLLED
+
+from press.browser import served
+from press.editions import korean
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("address")]
+
+CHAPTER = "book/05_local_attention"  # it has all: live blocks, tables, formulas, a drawing to move
+PAGES = ("book/index", "book/how_to", CHAPTER, "book/troubleshooting", "book/exercises")
+TOC = {"format": "jb-book", "root": PAGES[0], "chapters": [{"file": page} for page in PAGES[1:]]}
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory):
+    """The Korean pages in a folder of the English site, served on this machine."""
+    source = tmp_path_factory.mktemp("korean")
+    korean.generate(source)
+    (source / "_toc.yml").write_text(yaml.safe_dump(TOC), encoding="utf8")
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
+    done = subprocess.run([*command, "--quiet"], cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    site = tmp_path_factory.mktemp("site")
+    for part in SITE.iterdir():
+        (site / part.name).symlink_to(part)
+    (site / "ko").unlink(missing_ok=True)
+    (site / "ko").symlink_to(source / "_build" / "html")
+    with served(site) as address:
+        yield address
+
+
+@pytest.fixture
+def fresh(browser, there):
+    """A function that opens a Korean page."""
+    pages = []
+
+    def open_page(name: str, **options):
+        pages.append(visit(browser, there, f"ko/{name}", **options))
+        return pages[-1]
+
+    yield open_page
+    for opened in pages:
+        opened.close()
+
+
+# Of what stands round the text, and of the lists that are made: what has words, but none in Korean.
+ENGLISH = """() => {
+    const english = (text) => /\\p{L}{2}/u.test(text ?? "") && !/[가-힣]/.test(text);
+    const found = [];
+    for (const name of ["title", "aria-label", "placeholder", "alt", "data-tooltip"])
+        for (const part of document.querySelectorAll(`[${name}]`))
+            if (!part.matches("a.reference, svg *") && english(part.getAttribute(name)))
+                found.push(`${name}: ${part.getAttribute(name)}`);
+    const round = "button, summary, label, footer p, .admonition-title, th, td, figcaption";
+    for (const part of document.querySelectorAll(round))
+        if (!part.closest(".live-stage, .local-window-box svg") && english(part.textContent))
+            found.push(part.textContent.trim());
+    return [...new Set(found)];
+}"""
+# Names, endings of files, and keys.
+SAID_SO = re.compile(
+    r"title: English|aria-label: English|\.(ipynb|md|pdf)|Ctrl.*|CC BY 4\.0|AER|BLEU"
+    r"|(local-[mp], )?(general|dot)"
+)
+
+
+def test_a_page_is_korean_and_so_is_what_stands_round_it(fresh):
+    for name in PAGES:
+        page = fresh(f"{name}.html")
+        page.wait_for_timeout(300)  # for what scripts write
+        assert page.complaints == []
+        assert page.evaluate("document.documentElement.lang") == "ko"
+        assert [one for one in page.evaluate(ENGLISH) if not SAID_SO.fullmatch(one)] == [], name
+
+
+def test_the_button_leads_to_the_same_place_of_the_english_page(fresh):
+    page = fresh(f"{CHAPTER}.html#exercises")
+    page.locator("a.btn-language").click()
+    wait_until(page, "document.documentElement.lang === 'en'")
+    assert page.url.endswith(f"/{CHAPTER}.html#exercises") and "/ko/" not in page.url
+    assert page.locator("#exercises h2").inner_text().startswith("Exercises")
+
+
+def test_a_live_box_speaks_korean(fresh):
+    page = fresh("book/index.html")
+    box = page.locator(".live").first
+    assert "해 보기" in box.inner_text()
+    box.get_by_role("button", name="해 보기").click()
+    wait_until(page, "document.querySelector('.live input') !== null")
+    assert box.get_by_label("독일어 문장").first.is_visible()
+
+
+def test_the_moving_window_speaks_korean(fresh):
+    page = fresh(f"{CHAPTER}.html")
+    assert page.locator(".local-window-box p").inner_text().startswith("윈도: 위치 ")
+    assert "가중치" in page.locator(".local-window-box svg").text_content()
+
+
+def test_a_word_is_found_with_and_without_its_particle(fresh):
+    def found(word: str) -> set[str]:
+        page = fresh(f"search.html?q={word}")
+        wait_until(page, "document.querySelector('#search-results ul.search li') !== null")
+        page.wait_for_timeout(500)
+        return {link.get_attribute("href") for link in page.locator("ul.search li > a").all()}
+
+    assert found("윈도를") == found("윈도") != set()
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_nothing_runs_out_of_a_phone(fresh, width):
+    for name in PAGES:
+        page = fresh(f"{name}.html", viewport={"width": width, "height": 800})
+        page.evaluate(AT_REST)
+        assert page.evaluate(BEYOND) == [], name
+
+
+def test_on_a_phone_axe_finds_nothing_and_what_scrolls_has_a_korean_name(fresh):
+    page = fresh(f"{CHAPTER}.html", viewport=PHONE)
+    page.wait_for_timeout(300)
+    rules = {"color-contrast": {"enabled": False}}
+    found = Axe().run(page, options={"resultTypes": ["violations"], "rules": rules}).response
+    assert [(rule["id"], rule["nodes"][0]["html"][:120]) for rule in found["violations"]] == []
+    names = [name for _, name in page.evaluate(SCROLLED)]
+    assert len(names) > 3 and all(re.match("(그림|수식)", name) for name in names), names
