@@ -51,8 +51,9 @@ ITEM_WORDS = 34
 CAPTION_WORDS = 30
 TABLE_ROWS = 13
 CLAIMS = 20  # more claims are shown without their numbers
-CLAIM, BESIDE = 34, 26  # letters in a line of a forest plot: of a claim, and beside its interval
-AXIS = 230  # the height that a forest plot needs besides its rows
+FOREST_ROOM = 545  # a forest plot cannot shrink, and a slide may have a second heading
+AXIS = 155  # of it, for the key and the axis
+CLAIM, BESIDE = 35, 25  # letters in a line of a claim, and in one beside its interval
 SPOKEN = 140 / 60  # words a second
 LOOK = {"stage": 60, "picture": 40, "equation": 20, "table": 5, "forest-rows": 5}
 LOOK |= {"code": 4, "output": 4, "text": 0}
@@ -402,7 +403,7 @@ class Deck:
                 lines = sum(lines_of(part, BESIDE) for part in words)
                 heights.append(max(lines, lines_of(claim.get_text(), CLAIM)) * 30 + 11)
             lead = sum(item.height for item, _ in self.leads)
-            for part in parts(heights, ROOM - AXIS - lead):
+            for part in parts(heights, FOREST_ROOM - AXIS - lead):
                 table.clear()
                 table.extend([head, *rows[part]])
                 whole.append(table)

@@ -102,7 +102,7 @@ def test_math_and_references_are_rendered(deck):
     text = deck.evaluate(
         """() => {
             const copy = document.querySelector(".slides").cloneNode(true);
-            copy.querySelectorAll("pre, code, math, svg").forEach(part => part.remove());
+            copy.querySelectorAll("pre, code, math, style, svg").forEach(part => part.remove());
             return copy.textContent;
         }"""
     )
