@@ -100,7 +100,7 @@ def is_known(name: str) -> bool:
     return maker != "bahdanau" and (maker != "luong" or options[0] in SCORES)
 
 
-@pytest.mark.parametrize("name", filter(is_known, FAMILY))
+@pytest.mark.parametrize("name", [name for name in FAMILY if is_known(name)])
 def test_every_constructor_with_all_its_options(name, controlled, tmp_path):
     model = sharp(FAMILY[name], controlled)
     sentences = [pair.source for pair in controlled.test[:25]]
