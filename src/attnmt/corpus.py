@@ -236,6 +236,7 @@ def multi30k(
     lower: bool = True,
     max_length: int = 50,
     subwords: int | None = None,
+    joint: bool = False,
     folder: str | os.PathLike | None = None,
     url: str = MULTI30K_URL,
 ) -> Corpus:
@@ -253,6 +254,7 @@ def multi30k(
         max_length: training pairs with more words on either side are dropped, as both papers do.
         subwords: pieces a side that words are cut into, in place of ``vocabulary_size`` whole words
             (Sennrich et al. 2016). They are learned from ``train``.
+        joint: let both sides have the same pieces, learned from both together.
         folder: where the files are, instead of ``attnmt.text.data_folder()``; they lie in
             its ``multi30k``.
         url: the address of the files.
@@ -297,7 +299,7 @@ def multi30k(
         report=report | {"kept": train},
         bleu_of_words=True,
     )
-    return in_pieces(found, subwords)
+    return in_pieces(found, subwords, joint)
 
 
 # ------------------------------------------------------------------------ the controlled corpus

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Mapping
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
@@ -21,14 +22,17 @@ def write_tensors(
 
     Args:
         path: the file.
-        tensors: by name.
+        tensors: by name. One that several names share is written once for each.
         format: what :func:`read_tensors` must find in it.
         metadata: further texts, by name.
 
     Raises:
         OSError: it cannot be written.
     """
-    whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    whole = {
+        name: tensor.clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
     data = to_safetensors(whole, {**metadata, "format": format})
     end = 8 + int.from_bytes(data[:8], "little")  # the head's length stands in front of it
     head = json.dumps(json.loads(data[8:end]), sort_keys=True).encode()

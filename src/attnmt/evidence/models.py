@@ -1,7 +1,7 @@
-"""The models that recorded runs are made of: the core's constructors, and two that it lacks.
+"""The models that recorded runs are made of: the core's constructors, and those that it lacks.
 
 ``attention_only`` is the model of chapter 9. ``concat_fixed`` is Luong's concat as his footnote 15
-describes his own runs.
+describes his own runs. Two have tied embeddings (:mod:`.tied`).
 """
 
 import os
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from attnmt.attention import Concat, Score
 from attnmt.attention_only import attention_only
+from attnmt.evidence.tied import attention_only_tied, luong_tied
 from attnmt.model import CONSTRUCTORS, Constructor, Translator, Vocabularies, luong
 
 # --------------------------------------------------------------------------- concat, footnote 15
@@ -67,6 +68,8 @@ MODELS: dict[str, Constructor] = {
     **CONSTRUCTORS,
     "concat_fixed": concat_fixed,
     "attention_only": attention_only,
+    "luong_tied": luong_tied,
+    "attention_only_tied": attention_only_tied,
 }
 
 

@@ -100,6 +100,7 @@ def record(
         search_cpu_seconds=search_cpu_seconds,
         format="attnmt-run-2",
         modern=modern,
+        device=model.device.type,
     )
     return run, sentences if corpus.own_text else PerSentence(statistics)
 

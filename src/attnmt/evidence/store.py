@@ -48,7 +48,8 @@ class Run:
     ``parts`` holds a :class:`.Bleu` for each part of the corpus that was translated (test, and
     where there are any long and names); ``by_length`` is of test and long together; ``aer`` is of
     test, or, on captions, of the pairs with gold links; ``command`` makes the run again; ``modern``
-    has the arguments of :class:`.Modern`, if it was the objective.
+    has the arguments of :class:`.Modern`, if it was the objective. A GPU's ``device`` is ``"cuda"``;
+    what a run took there is no measure of its cost on a processor.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Run:
     search_cpu_seconds: float
     format: Literal["attnmt-run-2"]
     modern: dict[str, Any] = field(default_factory=dict)
+    device: str = "cpu"
 
     @property
     def bleu(self) -> Bleu:

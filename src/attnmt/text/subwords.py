@@ -238,14 +238,17 @@ def cut_pairs(pairs: Iterable[Any], source: Words, target: Words) -> list[Any]:
     ]
 
 
-def in_pieces(corpus: Any, size: int | None) -> Any:
-    """A corpus in subwords: each side's pieces are learned from ``train``, and all pairs cut.
+def in_pieces(corpus: Any, size: int | None, joint: bool = False) -> Any:
+    """A corpus in subwords: pieces are learned from ``train``, and all pairs cut.
 
     Raw sentences stay, on which BLEU is measured, and known links stay between words.
 
     Args:
         corpus: of words.
         size: pieces a side; None leaves the corpus as it is.
+        joint: learn one list of pieces from both sides together, so that a name, or a word that
+            both languages write alike, is the same piece in both (Sennrich et al. 2016, section
+            3.2).
 
     Raises:
         ValueError: as :func:`learn_pieces`, or the corpus is in pieces already.
@@ -255,7 +258,8 @@ def in_pieces(corpus: Any, size: int | None) -> Any:
     if corpus.pieces:
         raise ValueError(f"{corpus.name} is in pieces already: begin with the corpus of words")
     sides = [[pair.source for pair in corpus.train], [pair.target for pair in corpus.train]]
-    pieces = tuple(tuple(learn_pieces(side, size)) for side in sides)
+    texts = [sides[0] + sides[1]] * 2 if joint else sides
+    pieces = tuple(tuple(learn_pieces(text, size)) for text in texts)
     units = [Pieces(side) for side in pieces]
     parts = {part: cut_pairs(pairs, *units) for part, pairs in corpus.parts.items()}
     return replace(corpus, vocabulary_size=size, pieces=pieces, **parts)
