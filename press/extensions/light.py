@@ -7,7 +7,7 @@ page waits for. `lighten` goes through the built site:
 - of the icons' fonts, that sheet holds those few icons that pages show;
 - the scripts become one that the page does not wait for;
 - pictures get their width and height, and load when they come into view;
-- the search page's list of words loses those that are none, two labels of a picture run together;
+- the search page's list of words loses those that are none: parts of numbers, labels run together;
 - what the theme and its companions get wrong for screen readers is mended;
 - what they say in English alone is said in the language of the site (`site_words`).
 
@@ -38,7 +38,9 @@ LATER = ("searchtools.js", "language_data.js")  # scripts of the search page alo
 TABS = "design-tabs.js"  # asks for its own tag; no use without tabs
 SEARCH = "searchindex.js"
 INDEX = re.compile(r"(?s)(Search\.setIndex\()(.*)(\))")
-RUN_TOGETHER = re.compile(r"\d+[^\W\d_]{3}")  # the 1.00 of a colour bar, and a word after it
+NO_WORD = re.compile(  # the 1.00 of a colour bar, and a word after it; a piece of 0.0125
+    r"\d+[^\W\d_]{3}|(\d{0,2}|0\d+|\d{5,})$"
+)
 SHEET = re.compile(r'[ \t]*<link\b[^>]*?href="([^"?]*_static/([^"?]*\.css))[^>]*>\n?')
 LOADED = re.compile(r'[ \t]*<script\b([^>]*?)src="([^"?]*?)(?:\?[^"]*)?"([^>]*)></script>\n?')
 SETTING = re.compile(r"[ \t]*<script>((?:let toggle|var toggle)[^<]*)</script>\n?")
@@ -196,11 +198,15 @@ def later(script: re.Match) -> str:
 
 
 def without_labels(index: str) -> str:
-    """The search page's words without those that two labels of a picture make together."""
+    """The search page's words without those that nobody looks for.
+
+    These are two labels of a picture run together, and parts of decimal numbers. (The search counts
+    no word of up to two letters as missing.)
+    """
     before, words, after = INDEX.fullmatch(index.strip()).groups()
     found = json.loads(words)
     terms = found["terms"].items()
-    found["terms"] = {word: where for word, where in terms if not RUN_TOGETHER.match(word)}
+    found["terms"] = {word: where for word, where in terms if not NO_WORD.match(word)}
     return before + json.dumps(found, ensure_ascii=False, separators=(",", ":")) + after
 
 

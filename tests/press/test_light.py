@@ -123,12 +123,13 @@ def test_a_site_is_made_light_once(tmp_path):
 
 def test_what_two_labels_make_together_is_no_word_to_search_for():
     terms = {"00aber": 0, "98träumt": 1, "aber": [0, 1], "13a": 0, "2nd": 0, "2015": 1, "ba0ke": 2}
+    terms |= {"0125": 1, "98": [0, 2], "10004": 1, "": 0, "128": 1}
     index = f"Search.setIndex({json.dumps({'docnames': ['a'], 'terms': terms})})"
     found = without_labels(index + "\n")
     assert found.startswith("Search.setIndex({") and found.endswith("})")
     kept = json.loads(found.removeprefix("Search.setIndex(").removesuffix(")"))
     assert kept["docnames"] == ["a"]
-    assert list(kept["terms"]) == ["aber", "13a", "2nd", "2015", "ba0ke"]
+    assert list(kept["terms"]) == ["aber", "13a", "2nd", "2015", "ba0ke", "128"]
     assert kept["terms"]["aber"] == [0, 1]
     assert without_labels(found) == found
 
