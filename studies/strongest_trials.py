@@ -1,10 +1,11 @@
-"""What carries the strongest translators further? Trials, the same list for both kinds of model.
+"""What carries the strongest translators further? Trials, chosen from on validation alone.
 
-In each direction, the recurrent translator and the Transformer, both with tied embeddings, are
-trained with one thing changed at a time, with a seed that no recorded run has. Validation alone
-says what came of it: perplexity, and BLEU of greedy search and of a beam of 5 with some strengths
-of the length normalisation; and greedily, of the mean of the weights after the last epochs. The
-test captions are never translated. Start it again to go on: what is stored is not trained again.
+A recurrent translator and a Transformer are trained with one thing changed at a time: German to
+English from the last rungs of the ladder; English to German with tied embeddings, the same list for
+both, and a seed that no recorded run has. Validation says what came of it: perplexity, and BLEU of
+greedy search and of a beam of 5 with some strengths of the length normalisation; and greedily, of
+the mean of the weights after the last epochs. The test captions are never translated. Start it
+again to go on: what is stored is not trained again.
 Usage: make study NAME=strongest_trials
 """
 
@@ -28,15 +29,13 @@ from attnmt.metrics import perplexity
 from attnmt.recipes import Recipe
 from attnmt.training import fit
 from studies.strongest import BEAM, scores
-from studies.study import head_of, open_store, save_store, store_of
+from studies.study import head_of, open_store, save_store, store_of, versions
 
 STORE = store_of(__file__)
-SEED = 1_000  # of the first weights and of the batches
+SEEDS = {"pieces": 0, "german-shared": 1_000}  # of the first weights and the batches, by corpus
 LAST = 4  # epochs of which the mean weights are measured, too
 PENALTIES = (0.6, 1.2, 1.8)
-CORPORA_TRIED = ("german-shared", "english-shared")
-SYSTEMS = ("tied", "transformer-tied")
-BOTH: dict[str, dict[str, dict[str, Any]]] = {  # what is changed, by a trial's name, of both
+BOTH: dict[str, dict[str, Any]] = {  # what is changed, by a trial's name, of both kinds of model
     "as it is": {},
     "half the rate": {"rate": 0.5},
     "twice the rate": {"rate": 2.0},
@@ -53,14 +52,29 @@ BOTH: dict[str, dict[str, dict[str, Any]]] = {  # what is changed, by a trial's 
     "a warm-up of an epoch": {"modern": {"warm_up": 454}},
     "half the pieces": {"pieces": 0.5},
     "pieces of each side": {"corpus": {"joint": False}},
-    "embeddings not tied": {"untied": True},
+    "embeddings not tied": {"tied": False},
 }
-RECURRENT = {
+RECURRENT: dict[str, dict[str, Any]] = {
     "dropout of the recurrent weights": {"modern": {"drop_recurrent": 0.2}},
     "general": {"model": {"score": "general"}},
     "weights drawn as the paper's": {"model": {"init": "paper"}},
     "embeddings of 512": {"model": {"embedding": 512}},
     "input feeding": {"model": {"feeding": True}},
+}
+TRIALS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {  # by corpus and system of the plan
+    "pieces": {
+        "strongest": {
+            "two layers": {"more_layers": 1},
+            "tied embeddings": {"tied": True},
+            "dropout of the recurrent weights": {"modern": {"drop_recurrent": 0.2}},
+        },
+        "transformer": {
+            "twice the rate": {"rate": 2.0},
+            "dropout 0.2": {"dropout": -0.1},
+            "warm-up in the first epoch": {"modern": {"warm_up": 454}},
+        },
+    },
+    "german-shared": {"tied": BOTH | RECURRENT, "transformer-tied": BOTH},
 }
 
 
@@ -140,11 +154,6 @@ class Mean:
             self.weights[name] = before.lerp(weights, 1 / self.moments)
 
 
-def changes_of(system: str) -> dict[str, dict[str, Any]]:
-    """The trials of a system: what each changes."""
-    return BOTH | (RECURRENT if system == "tied" else {})
-
-
 def corpus_of(name: str, changes: dict[str, Any]) -> Corpus:
     """The corpus of a trial: the plan's, with changes."""
     of_corpus = read_plan()["corpora"][name]
@@ -157,13 +166,13 @@ def begin(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> Tr
     """The model of a trial before its training."""
     arguments = model_arguments(system, name) | changes.get("model", {})
     made = arguments.pop("model")
-    if changes.get("untied"):
-        made = made.removesuffix("_tied")
+    if "tied" in changes:
+        made = made.removesuffix("_tied") + "_tied" * changes["tied"]
     arguments["dropout"] = round(arguments["dropout"] + changes.get("dropout", 0), 2)
     arguments["hidden"] = round(arguments["hidden"] * changes.get("units", 1))
     layers = "blocks" if "blocks" in arguments else "layers"
     arguments[layers] = arguments.get(layers, 1) + changes.get("more_layers", 0)
-    return MODELS[made](corpus, **arguments, seed=SEED)
+    return MODELS[made](corpus, **arguments, seed=SEEDS[name])
 
 
 def trial(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -180,7 +189,7 @@ def trial(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> di
         model,
         corpus,
         Warming(**vars(recipe), warm_up=warm_up, updates_per_epoch=steps),
-        seed=SEED,
+        seed=SEEDS[name],
         objective=objective,
         progress=False,
         curve_every=steps,
@@ -191,7 +200,8 @@ def trial(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> di
         searched = scores(model, corpus, "valid", beam=BEAM, length_penalty=penalty)
         last[f"{penalty}"] = searched
     model.load_state_dict(mean_weights.weights)
-    found = {"device": model.device.type, "cpu_seconds": round(history.cpu_seconds)}
+    found = {"device": model.device.type, "torch": versions()["torch"]}
+    found["cpu_seconds"] = round(history.cpu_seconds)
     return {"changes": changes, **found, "last": last, "mean": greedily(model, corpus)}
 
 
@@ -203,12 +213,12 @@ def greedily(model: Translator, corpus: Corpus) -> dict[str, Any]:
 
 def main() -> None:
     """Make the trials that are missing."""
-    store = open_store(STORE, head_of(__file__) | {"seed": SEED, "beam": BEAM}, "trials")
+    store = open_store(STORE, head_of(__file__) | {"seeds": SEEDS, "beam": BEAM}, "trials")
     trials = store.setdefault("trials", {})
-    for name in CORPORA_TRIED:
-        for system in SYSTEMS:
+    for name, systems in TRIALS.items():
+        for system, changed in systems.items():
             done = trials.setdefault(name, {}).setdefault(system, {})
-            for what, changes in changes_of(system).items():
+            for what, changes in changed.items():
                 if what not in done:
                     done[what] = trial(corpus_of(name, changes), name, system, changes)
                     save_store(STORE, store)

@@ -1,17 +1,11 @@
 """studies/strongest.py: it measures what the recorded runs measured, and chooses on validation."""
 
 import json
-import math
 
 import pytest
-import torch
-from torch.testing import assert_close
 
-from attnmt import Ensemble, Recipe, beam_search, bleu, fit, greedy, luong
-from attnmt.attention_only import attention_only
-from attnmt.batches import make_batch
+from attnmt import Ensemble, beam_search, bleu, greedy
 from attnmt.evidence.comparison import BLEU_SCORE
-from attnmt.evidence.modern import Modern
 from attnmt.evidence.plan import planned, read_plan
 from attnmt.evidence.store import load_run, load_statistics
 from attnmt.metrics import texts
@@ -22,10 +16,6 @@ from studies.strongest import (
     STRONGEST,
     SYSTEMS,
     TRANSFORMER,
-    TRIALS,
-    Dropping,
-    Mean,
-    Warming,
 )
 
 STUDY = json.loads(STORE.read_text(encoding="utf-8"))
@@ -60,86 +50,6 @@ def test_the_penalty_is_the_best_of_the_means_on_validation(monkeypatch):
 
     assert strongest.chosen({"one": run(1, 2, 9, 3), "two": run(1, 8, 2, 3)}, "any") == PENALTIES[2]
     assert strongest.chosen({"one": run(1, 2, 4, 3), "two": run(1, 8, 2, 3)}, "any") == PENALTIES[1]
-
-
-def test_each_trial_changes_a_system_of_the_plan_in_one_thing():
-    for of, trials in TRIALS.items():
-        assert of in read_plan()["systems"]
-        for name, changes in trials.items():
-            sizes = [len(of) if isinstance(of, dict) else 1 for of in changes.values()]
-            assert sum(sizes) == 1, name
-
-
-def test_both_models_had_as_many_trials():
-    assert len(TRIALS["strongest"]) == len(TRIALS["transformer"])
-    for of, trials in TRIALS.items():
-        stored = STUDY["trials"][of]
-        assert {name: stored[name]["changes"] for name in stored} == trials
-
-
-@pytest.mark.parametrize("epochs", [1, 3, 4])
-def test_the_mean_of_the_last_epochs_is_kept_beside_the_last_weights(corpus, epochs):
-    recipe = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
-    steps = math.ceil(len(corpus.train) / 32)
-    mean, after = Mean(first=(4 - epochs + 1) * steps), []
-
-    def watch(model, updates):
-        mean(model, updates)
-        after.append({name: weights.clone() for name, weights in model.state_dict().items()})
-
-    model = luong(corpus, hidden=12, dropout=0.1)
-    fit(model, corpus, recipe, device="cpu", progress=False, curve_every=steps, watch=watch)
-    assert len(after) == 4
-    for name, weights in model.state_dict().items():
-        expected = torch.stack([one[name] for one in after[-epochs:]]).mean(0)
-        assert_close(mean.weights[name], expected)
-        assert torch.equal(weights, after[-1][name])
-
-
-def test_a_warm_up_raises_the_rate_from_near_zero():
-    recipe = Warming(epochs=2, learning_rate=0.5, warm_up=4, updates_per_epoch=3)
-    moments = [(1, 0), (1, 1 / 3), (1, 2 / 3), (2, 0), (2, 1 / 3), (2, 2 / 3)]
-    rates = [recipe.learning_rate_of(*moment) / 0.5 for moment in moments]
-    assert rates == pytest.approx([0.25, 0.5, 0.75, 1, 1, 1])
-
-
-def test_recurrent_weights_are_dropped_in_an_update_and_kept_between_updates(corpus):
-    """A weight that was dropped has no gradient; the others have that of the weights with zeros."""
-    model = luong(corpus, hidden=12).train()
-    batch = make_batch(corpus.train[:20], model.source_vocabulary, model.target_vocabulary)
-    before = {name: weights.clone() for name, weights in model.state_dict().items()}
-    losses = Dropping(Modern(), share=0.5)(model, batch)
-    losses.mean().backward()
-    found = {name: weights.grad.clone() for name, weights in model.named_parameters()}
-    model.zero_grad()
-    for name, weights in model.named_parameters():
-        assert torch.equal(weights, before[name])
-        share = float((found[name] == 0).float().mean())
-        assert ("weight_hh" not in name) or 0.3 < share < 0.7
-        if "weight_hh" in name:
-            weights.data.mul_(2 * (found[name] != 0))  # as dropout does: the rest is larger
-    again = Modern()(model, batch)
-    assert_close(again, losses)
-    again.mean().backward()
-    for name, weights in model.named_parameters():
-        kept = 2 * (found[name] != 0) if "weight_hh" in name else torch.ones_like(weights)
-        assert_close(weights.grad * kept, found[name])
-
-
-@pytest.mark.parametrize(
-    ("make", "other"), [(luong, {}), (luong, {"embedding": 10}), (attention_only, {})]
-)
-def test_tied_a_model_reads_and_writes_with_the_same_weights(corpus, make, other):
-    model = make(corpus, hidden=12, **other)
-    torch.manual_seed(0)
-    strongest.tie(model)
-    readout = model.decoder.W_out if make is luong else model.decoder.W_o
-    last = readout[-1] if other else readout
-    assert last.weight is model.decoder.embedding.weight
-    features = torch.randn(2, 3, 12)
-    assert model.decoder.readout(features).shape == (2, 3, len(corpus.target_vocabulary))
-    embedded = model.decoder.embedding(torch.arange(len(corpus.target_vocabulary))).detach()
-    assert float(embedded.square().mean()) == pytest.approx(1, abs=0.25)
 
 
 def test_every_strongest_run_is_there_and_in_the_ensemble():

@@ -15,6 +15,8 @@ SMALL = {
     "luong": {"hidden": 4},
     "concat_fixed": {"hidden": 4, "feeding": True},
     "attention_only": {"hidden": 8, "heads": 2, "blocks": 1},
+    "luong_tied": {"hidden": 6, "embedding": 4},
+    "attention_only_tied": {"hidden": 8, "heads": 2, "blocks": 1},
 }
 
 

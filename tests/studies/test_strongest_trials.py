@@ -1,0 +1,140 @@
+"""studies/strongest_trials.py: each trial changes one thing; validation alone measures it."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from attnmt import Recipe, fit, luong
+from attnmt.batches import make_batch
+from attnmt.evidence.modern import Modern
+from attnmt.evidence.plan import planned, read_plan
+from attnmt.text.subwords import in_pieces
+from studies import strongest_trials
+from studies.strongest_trials import (
+    SEEDS,
+    STORE,
+    TRIALS,
+    Dropping,
+    Mean,
+    Warming,
+    begin,
+    trial,
+)
+
+STUDY = json.loads(STORE.read_text(encoding="utf-8"))
+ALL = [
+    (name, system, what)
+    for name, systems in TRIALS.items()
+    for system in systems
+    for what in systems[system]
+]
+
+
+def test_each_trial_changes_one_thing():
+    for name, system, what in ALL:
+        assert name in read_plan()["corpora"]
+        assert system in read_plan()["systems"]
+        changed = [
+            len(of.keys() - {"halve_after"}) if isinstance(of, dict) else 1  # which epochs entail
+            for of in TRIALS[name][system][what].values()
+        ]
+        assert sum(changed) == (what != "as it is"), what
+
+
+def test_what_is_stored_is_what_the_study_would_do():
+    for name, systems in STUDY["trials"].items():
+        for system, trials in systems.items():
+            for what, found in trials.items():
+                assert found["changes"] == TRIALS[name][system][what]
+
+
+def test_both_kinds_of_model_have_the_same_list():
+    """What only one of them has, such as recurrent weights, comes on top."""
+    shared = TRIALS["german-shared"]
+    assert shared["transformer-tied"].items() <= shared["tied"].items()
+    old = TRIALS["pieces"]
+    assert len(old["strongest"]) == len(old["transformer"])
+
+
+def test_no_recorded_run_has_the_seed_of_the_new_trials():
+    assert SEEDS["german-shared"] not in {seed for _, _, seed in planned().values()}
+
+
+@pytest.mark.parametrize(("name", "system", "what"), ALL)
+def test_a_trial_begins_as_it_says(corpus, name, system, what):
+    """Of a small corpus, so that the model is soon made; the sizes are those of the trial."""
+    changes = TRIALS[name][system][what]
+    plain = begin(corpus, name, system, {}).config
+    changed = begin(corpus, name, system, changes).config
+    differ = {key for key in plain | changed if plain.get(key) != changed.get(key)}
+    of_model = {"dropout", "more_layers", "units", "tied", "model"} & changes.keys()
+    assert len(differ) == len(of_model)
+    if "units" in changes:
+        assert changed["hidden"] == changes["units"] * plain["hidden"]
+    if "dropout" in changes:
+        assert changed["dropout"] == pytest.approx(plain["dropout"] + changes["dropout"])
+
+
+def test_a_trial_is_measured_on_validation_alone(corpus, monkeypatch):
+    """There is no test set; and the mean of the weights is another model than the last."""
+    small = replace(in_pieces(corpus, 15, joint=True), test=[])
+    recipe = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
+    monkeypatch.setattr(strongest_trials, "recipe_of", lambda *_: recipe)
+    monkeypatch.setattr(strongest_trials, "LAST", 2)
+    monkeypatch.setattr(strongest_trials, "scores", lambda model, of, part, **_: {"part": part})
+    found = trial(small, "german-shared", "tied", {"units": 1 / 64})
+    assert found["last"]["perplexity"] != found["mean"]["perplexity"]
+    assert found["last"]["greedy"] == found["last"]["1.2"] == {"part": "valid"}
+
+
+@pytest.mark.parametrize("epochs", [1, 3, 4])
+def test_the_mean_of_the_last_epochs_is_kept_beside_the_last_weights(corpus, epochs):
+    recipe = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
+    steps = math.ceil(len(corpus.train) / 32)
+    mean, after = Mean(first=(4 - epochs + 1) * steps), []
+
+    def watch(model, updates):
+        mean(model, updates)
+        after.append({name: weights.clone() for name, weights in model.state_dict().items()})
+
+    model = luong(corpus, hidden=12, dropout=0.1)
+    fit(model, corpus, recipe, device="cpu", progress=False, curve_every=steps, watch=watch)
+    assert len(after) == 4
+    for name, weights in model.state_dict().items():
+        expected = torch.stack([one[name] for one in after[-epochs:]]).mean(0)
+        assert_close(mean.weights[name], expected)
+        assert torch.equal(weights, after[-1][name])
+
+
+def test_a_warm_up_raises_the_rate_from_near_zero():
+    recipe = Warming(epochs=2, learning_rate=0.5, warm_up=4, updates_per_epoch=3)
+    moments = [(1, 0), (1, 1 / 3), (1, 2 / 3), (2, 0), (2, 1 / 3), (2, 2 / 3)]
+    rates = [recipe.learning_rate_of(*moment) / 0.5 for moment in moments]
+    assert rates == pytest.approx([0.25, 0.5, 0.75, 1, 1, 1])
+
+
+def test_recurrent_weights_are_dropped_in_an_update_and_kept_between_updates(corpus):
+    """A weight that was dropped has no gradient; the others have that of the weights with zeros."""
+    model = luong(corpus, hidden=12).train()
+    batch = make_batch(corpus.train[:20], model.source_vocabulary, model.target_vocabulary)
+    before = {name: weights.clone() for name, weights in model.state_dict().items()}
+    losses = Dropping(Modern(), share=0.5)(model, batch)
+    losses.mean().backward()
+    found = {name: weights.grad.clone() for name, weights in model.named_parameters()}
+    model.zero_grad()
+    for name, weights in model.named_parameters():
+        assert torch.equal(weights, before[name])
+        share = float((found[name] == 0).float().mean())
+        assert ("weight_hh" not in name) or 0.3 < share < 0.7
+        if "weight_hh" in name:
+            weights.data.mul_(2 * (found[name] != 0))  # as dropout does: the rest is larger
+    again = Modern()(model, batch)
+    assert_close(again, losses)
+    again.mean().backward()
+    for name, weights in model.named_parameters():
+        kept = 2 * (found[name] != 0) if "weight_hh" in name else torch.ones_like(weights)
+        assert_close(weights.grad * kept, found[name])
