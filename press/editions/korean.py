@@ -28,6 +28,7 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import io
 import json
 import os
 import re
@@ -313,8 +314,10 @@ def store(page: str, texts: Texts, root: Path = ROOT) -> None:
     path = catalogue(page, root)
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(path.name + ".partial")
-    with aside.open("wb") as file:
-        write_po(file, catalog, width=0, no_location=True)
+    written = io.BytesIO()
+    write_po(written, catalog, width=0, no_location=True)
+    # Without Babel's version: a new release of it would change every file.
+    aside.write_bytes(re.sub(rb'"Generated-By: .*\n', b"", written.getvalue()))
     aside.replace(path)
 
 
