@@ -9,12 +9,11 @@ The catalogue has a file for each page, and a message for each of its blocks
 (`press.editions.blocks`).
 Where the English of a block has changed, its message is marked *fuzzy* and the page shows the
 English until a translator has looked at it and removed the mark. Code and outputs are the English
-pages' own, and each heading keeps its English address. A forest plot is text: its axes, signs and
-verdicts are in Korean, its claims in English. What a cell says in words, in a table or in
-a sentence that repeats it (`3 seeds`), is in `_said.po`, with `{}` for each number; what is not
-there stays English. Pictures are stored outputs and stay English: a figure's caption ends with the
-words of its axes, in Korean by `_labels.po`. The words round the pages, of the theme and of
-buttons, slides and the printed book, are in `_words.po`.
+pages' own, and each heading keeps its English address. What a cell says in words, in a table, a
+forest plot, the labels of an alignment or a sentence that repeats it (`3 seeds`), is in `_said.po`,
+with `{}` for each number; what is not there stays English. Other pictures are stored outputs and
+stay English: a figure's caption ends with the words of its axes, in Korean by `_labels.po`. The
+words round the pages, of the theme and of buttons, slides and the printed book, are in `_words.po`.
 
 `make korean` generates the edition into `_build/korean`, and builds it with its slides. There, with
 `PYTHONPATH=.`, `python -m press.editions.pdf` prints it, and `python -m press.editions.student`
@@ -37,6 +36,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from html import escape, unescape
 from itertools import pairwise
 from pathlib import Path
@@ -93,6 +93,7 @@ WORDS = "_words"  # the catalogue of the words round the pages, kept by hand
 LABELS = "_labels"  # the catalogue of what stands at the axes of figures, kept by hand
 AXES = {"xlabel", "ylabel", "title", "label", "set_xlabel", "set_ylabel", "set_title"}
 MARKDOWN = "text/markdown"
+PICTURE = "image/svg+xml"
 FOREST = '<div class="forest"'  # how a forest plot begins
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
@@ -220,17 +221,40 @@ def shown_as_markdown(cell: nbformat.NotebookNode) -> list[dict]:
     return [data for data in shown if MARKDOWN in data]
 
 
-def labels_of(cell: nbformat.NotebookNode) -> list[str]:
-    """What the code of a figure writes at its axes, in words."""
-    if "figure" not in cell.metadata.get("mystnb", {}):
-        return []
+def labels_in(code: str) -> list[str]:
+    """What this code writes at the axes of figures, in words."""
     given = []
-    for node in ast.walk(ast.parse(cell.source)):
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Call):
             given += [keyword.value for keyword in node.keywords if keyword.arg in AXES]
             given += node.args[:1] if getattr(node.func, "attr", "") in AXES else []
+        if isinstance(node, ast.Dict):
+            entries = zip(node.keys, node.values, strict=True)
+            given += [value for key, value in entries if getattr(key, "value", "") in AXES]
     texts = [node.value for node in given if isinstance(node, ast.Constant)]
-    return list(dict.fromkeys(one for one in texts if isinstance(one, str) and has_words(one)))
+    return [one for one in texts if isinstance(one, str) and has_words(one)]
+
+
+@cache
+def labels_of_package() -> dict[str, list[str]]:
+    """What the package's own figures have at their axes, by the names of the functions."""
+    return {
+        part.name: labels
+        for path in sorted((ROOT / "src" / "attnmt" / "book" / "figures").glob("*.py"))
+        for part in ast.parse(path.read_text(encoding="utf8")).body
+        if isinstance(part, ast.FunctionDef) and (labels := labels_in(ast.unparse(part)))
+    }
+
+
+def labels_of(cell: nbformat.NotebookNode) -> list[str]:
+    """What the picture of a figure has at its axes, in words. (The words of an SVG are text.)"""
+    shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+    if "figure" not in cell.metadata.get("mystnb", {}) or any(PICTURE in data for data in shown):
+        return []
+    found = labels_in(cell.source)
+    for name in re.findall(r"\b(?:plots|frames|search_tree)\.(\w+)\(", cell.source):
+        found += labels_of_package().get(name, [])
+    return list(dict.fromkeys(found))
 
 
 def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
@@ -240,14 +264,26 @@ def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
     return WITHIN.format(words="; ".join(words)) if words else ""
 
 
+def picture_in_korean(svg: str, words: Dictionary) -> str:
+    """An alignment with its labels in Korean: what has a blank, as no word of a sentence has."""
+    return re.sub(
+        r"(?<=>)[^<>]+ [^<>]+(?=</text>)", lambda found: in_words(found[0], words), svg
+    )
+
+
 def plot_in_korean(html: str, words: Dictionary) -> str:
-    """A forest plot with what it says in words in Korean; its claims stay English."""
+    """A forest plot with what it says in words in Korean; a claim that is not there stays English.
+
+    What a run lacks stands behind the run's name, which stays.
+    """
 
     def korean(found: re.Match) -> str:
         return found[1] + escape(in_words(unescape(found[2]), words))
 
     html = html.replace('role="rowheader"', 'role="rowheader" lang="en"')
-    return re.sub(r'(>\s*|aria-label=")([^<>"]*[^<>"\s])(?=\s*<|")', korean, html)
+    html = re.sub(r"(: [\w-]+ )(has \d+ of \d+ seeds)", korean, html)
+    html = re.sub(r'(>\s*|aria-label=")([^<>"]*[^<>"\s])(?=\s*<|")', korean, html)
+    return re.sub(r'(role="rowheader") lang="en"([^>]*>[^<]*[가-힣])', r"\1\2", html)
 
 
 def messages(page: str, root: Path = ROOT) -> list[Message]:
@@ -403,6 +439,8 @@ def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNod
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
             if look.texts and FOREST in data.get("text/html", ""):
                 data["text/html"] = plot_in_korean(data["text/html"], look.said)
+            if look.texts and PICTURE in data:
+                data[PICTURE] = picture_in_korean(data[PICTURE], look.said)
     if notice := notice_of(look):
         first = next(c for c in notebook.cells if c.cell_type == "markdown")
         first.source = with_notice(first.source, notice)

@@ -40,6 +40,10 @@ DOMAINS = ("sphinx", "booktheme", "exercise")  # where Sphinx keeps words of its
 # A tag, or what is no letter; and whether Hangul follows at once.
 BEFORE_PARTICLE = re.compile(r"(?:(<[^>]*>)|[)\]%’”])(?=([가-힣])?)")
 INLINE = re.compile(r"</(?:a|cite|code|em|math|q|span|strong)>")
+# A formula is a box, beside which browsers break the line in spite of a joiner.
+FORMULA = re.compile(
+    r'(<span class="math[^"]*">(?:(?!</span>).)*</span>[)\]’”]*)([가-힣]+)', re.DOTALL
+)
 
 logger = logging.getLogger(__name__)
 
@@ -167,13 +171,13 @@ def mark_english(
 
 
 def with_particles(body: str) -> str:
-    """Korean HTML with a word joiner before each particle that has no letter before it."""
+    """Korean HTML with each particle joined to what is before it, where that is no letter."""
 
     def joined(found: re.Match) -> str:
         tag, after = found.groups()
         return found[0] + "\u2060" if after and (tag is None or INLINE.match(tag)) else found[0]
 
-    return BEFORE_PARTICLE.sub(joined, body)
+    return BEFORE_PARTICLE.sub(joined, FORMULA.sub(r'<span class="unbroken">\1\2</span>', body))
 
 
 def keep_particles(

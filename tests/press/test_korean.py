@@ -259,7 +259,10 @@ def test_a_forest_plot_has_its_axes_signs_and_verdicts_in_korean():
         assert [text for text in texts if not re.search("[가-힣]", text)] == []
         assert not re.search(r">kind \w:|\d to [+−]\d[^<]*</div>", html)
         claims = soup.find_all(role="rowheader")
-        assert claims and all(claim["lang"] == "en" for claim in claims)
+        assert claims
+        for claim in claims:
+            said_in_korean = bool(re.search("[가-힣]", claim.get_text()))
+            assert claim.get("lang") == (None if said_in_korean else "en")
         assert soup.style.string in STYLE, "a style has no words"
 
 
@@ -438,6 +441,12 @@ def test_a_particle_stays_with_its_word():
         "<span><code>y</code></span>|를 69%|가 “점수”|라고</p>"
         '<img alt="점수(score)는"><p>점수는 <em>s</em> 값</p>'
     )
+
+
+def test_a_particle_stays_in_the_line_of_its_formula():
+    shown = languages.with_particles('<p><span class="math n"><math>x</math></span>는 값</p>')
+    unbroken = '<span class="unbroken"><span class="math n"><math>x</math></span>\u2060는</span>'
+    assert shown == f"<p>{unbroken} 값</p>"
 
 
 def test_wide_letters_get_shorter_lines():
