@@ -86,7 +86,7 @@ TRANSLATED = (
     "book/for_lecturers",
     "book/references",
 )
-SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
+SITE = "_site"  # the catalogue of the book's title, parts, footer, and the titles of English pages
 STUDENT = "_student"  # the catalogue of the pages that only the student edition has
 SAID = "_said"  # the catalogue of what cells and lists say in words, kept by hand
 WORDS = "_words"  # the catalogue of the words round the pages, kept by hand
@@ -94,6 +94,7 @@ LABELS = "_labels"  # the catalogue of what stands at the axes of figures, kept 
 AXES = {"xlabel", "ylabel", "title", "label", "set_xlabel", "set_ylabel", "set_title"}
 MARKDOWN = "text/markdown"
 PICTURE = "image/svg+xml"
+TITLE = re.compile(r"(?m)^# (.*)$")  # of a page
 FOREST = '<div class="forest"'  # how a forest plot begins
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
@@ -178,6 +179,14 @@ def pages(root: Path = ROOT) -> list[str]:
     return [name for _, names in listed(root) for name in names]
 
 
+def title_of(page: str, root: Path = ROOT) -> str:
+    path = file_of(page, root)
+    text = path.read_text(encoding="utf8")
+    if path.suffix == ".ipynb":
+        text = "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
+    return TITLE.search(text)[1]
+
+
 def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
     """The texts of a page in pieces, each with its context."""
     if page == SITE:
@@ -186,6 +195,9 @@ def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
         for caption, _ in listed(root):
             if caption:
                 yield "part", [Piece(caption, message=True)]
+        for name in pages(root):
+            if not catalogue(name, root).is_file():
+                yield "page", [Piece(title_of(name, root), message=True)]
         return
     if page == STUDENT:
         for path in student_pages(root):
@@ -410,9 +422,15 @@ def heading_names(texts: Iterable[list[Piece]]) -> list[str]:
     return names
 
 
-def with_notice(text: str, notice: str) -> str:
-    """A page with a note after its title."""
-    return re.sub(r"(?m)^(# .*)$", rf"\1\n\n:::{{note}}\n{notice}\n:::", text, count=1)
+def with_notice(text: str, notice: str, titles: Texts) -> str:
+    """A page with a note after its title; the title of an English page is in Korean, if one is."""
+
+    def head(found: re.Match) -> str:
+        korean = titles.get(Message("page", found[1]))
+        title = korean.text if korean and korean.usable else found[1]
+        return f"# {title}\n\n:::{{note}}\n{notice}\n:::"
+
+    return TITLE.sub(head, text, count=1)
 
 
 def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNode, Lookup]:
@@ -422,7 +440,8 @@ def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNod
     if path.suffix == ".md":
         ((context, pieces),) = texts_of(page, root)
         text = look.joined(context, pieces)
-        return with_notice(text, notice) if (notice := notice_of(look)) else text, look
+        notice = notice_of(look)
+        return with_notice(text, notice, read(SITE, root)) if notice else text, look
     notebook = nbformat.read(path, as_version=4)
     labels = read(LABELS, root)
     for cell in notebook.cells:
@@ -443,7 +462,7 @@ def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNod
                 data[PICTURE] = picture_in_korean(data[PICTURE], look.said)
     if notice := notice_of(look):
         first = next(c for c in notebook.cells if c.cell_type == "markdown")
-        first.source = with_notice(first.source, notice)
+        first.source = with_notice(first.source, notice, read(SITE, root))
     return notebook, look
 
 
@@ -473,8 +492,7 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
             path.write_text(content, encoding="utf8", newline="\n")
         else:
             write(content, path)
-        if look.texts:
-            headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
+        headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
     english = [page for page, (_, look) in found.items() if not look.texts]
     facts = {
         "title": settings(root)["title"],

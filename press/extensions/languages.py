@@ -166,8 +166,15 @@ def replace_words(app: Sphinx, config: Config) -> None:
 def mark_english(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    if doctree is not None and pagename in facts(app.srcdir).get("english", []):
-        context["body"] = context["body"].replace("<section ", '<section lang="en" ', 1)
+    """An English page says so, and of its title and the note below it that they are not."""
+    if doctree is None or pagename not in facts(app.srcdir).get("english", []):
+        return
+    language = f'lang="{app.config.language}"'
+    body = context["body"].replace("<section ", '<section lang="en" ', 1)
+    body = re.sub(r"<h1>(?=[^<]*[가-힣])", f"<h1 {language}>", body, count=1)
+    context["body"] = body.replace(
+        '<div class="admonition note">', f'<div {language} class="admonition note">', 1
+    )
 
 
 def with_particles(body: str) -> str:

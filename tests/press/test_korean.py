@@ -573,6 +573,22 @@ def test_a_page_without_a_catalogue_is_english_and_says_so(book, tmp_path):
     assert len(looks["book/index"].missing) == looks["book/index"].all > 10
 
 
+def test_the_title_of_an_english_page_is_in_korean(book, tmp_path):
+    korean.catalogue("book/index", book).unlink()
+    korean.update(root=book)
+    site = korean.read(korean.SITE, book)
+    site[korean.Message("page", "Learning to Align")] = korean.Translation("정렬을 배우다(영어)")
+    korean.store(korean.SITE, site, book)
+    target, _ = generated(book, tmp_path)
+    english = texts("book/index")[0]
+    shown = (target / "book" / "index.md").read_text(encoding="utf8")
+    note = f"\n\n:::{{note}}\n{korean.WHOLLY}\n:::"
+    assert shown == english.replace("# Learning to Align", f"# 정렬을 배우다(영어){note}", 1)
+    facts = json.loads((target / korean.FACTS).read_text(encoding="utf8"))
+    assert facts["english"] == ["book/index"]
+    assert facts["headings"]["book/index"][0] == "Learning to Align"
+
+
 def test_a_translation_that_lost_a_formula_is_refused(book, tmp_path):
     stored = korean.read("book/index", book)
     message = next(message for message in stored if "bahdanau2015" in message.text)
