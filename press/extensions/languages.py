@@ -127,13 +127,11 @@ def add_switch(
     address = f"{up}{beside['path']}{pagename if twin else app.config.root_doc}.html"
     add_button(context, "language", "fas fa-language", address, beside["name"])
     context["body"] += SAME_PLACE.replace("CODE", json.dumps(beside["code"]))
-    if not twin:
-        return
     site = site_address(app.config.html_baseurl, Path(app.srcdir))
-    places = {app.config.language: f"{up}{pagename}.html", beside["code"]: address}
-    if site:  # search engines want all of it
-        page = f"{site}{pagename}.html"
-        places = {code: urljoin(page, where) for code, where in places.items()}
+    if not twin or not site:  # search engines want whole addresses
+        return
+    page = f"{site}{pagename}.html"
+    places = {app.config.language: page, beside["code"]: urljoin(page, address)}
     tags = [
         f'<link rel="alternate" hreflang="{code}" href="{escape(where)}">'
         for code, where in places.items()
