@@ -11,9 +11,10 @@ Where the English of a block has changed, its message is marked *fuzzy* and the 
 English until a translator has looked at it and removed the mark. Code and outputs are the English
 pages' own, and each heading keeps its English address. What a cell says in words, in a table, a
 forest plot, the labels of an alignment or a sentence that repeats it (`3 seeds`), is in `_said.po`,
-with `{}` for each number; what is not there stays English. Other pictures are stored outputs and
-stay English: a figure's caption ends with the words of its axes, in Korean by `_labels.po`. The
-words round the pages, of the theme and of buttons, slides and the printed book, are in `_words.po`.
+with `{}` for each number; what is not there stays English. Diagrams have the words of
+`_figures.po`. Other pictures are stored outputs and stay English: a figure's caption ends with the
+words of its axes, in Korean by `_labels.po`. The words round the pages, of the theme and of
+buttons, slides and the printed book, are in `_words.po`.
 
 `make korean` generates the edition into `_build/korean`, and builds it with its slides. There, with
 `PYTHONPATH=.`, `python -m press.editions.pdf` prints it, and `python -m press.editions.student`
@@ -59,6 +60,7 @@ from press.editions.blocks import (
     words,
 )
 from press.editions.said import Dictionary, in_words, markdown_in_words
+from press.outlines import with_outlines
 from press.run.numbers import PAIR
 from press.run.outputs import write
 
@@ -90,6 +92,7 @@ SITE = "_site"  # the catalogue of the book's title, parts, footer, and the titl
 STUDENT = "_student"  # the catalogue of the pages that only the student edition has
 SAID = "_said"  # the catalogue of what cells and lists say in words, kept by hand
 WORDS = "_words"  # the catalogue of the words round the pages, kept by hand
+FIGURES = "_figures"  # the catalogue of the words in diagrams, kept by hand
 LABELS = "_labels"  # the catalogue of what stands at the axes of figures, kept by hand
 AXES = {"xlabel", "ylabel", "title", "label", "set_xlabel", "set_ylabel", "set_title"}
 MARKDOWN = "text/markdown"
@@ -278,9 +281,7 @@ def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
 
 def picture_in_korean(svg: str, words: Dictionary) -> str:
     """An alignment with its labels in Korean: what has a blank, as no word of a sentence has."""
-    return re.sub(
-        r"(?<=>)[^<>]+ [^<>]+(?=</text>)", lambda found: in_words(found[0], words), svg
-    )
+    return re.sub(r"(?<=>)[^<>]+ [^<>]+(?=</text>)", lambda found: in_words(found[0], words), svg)
 
 
 def plot_in_korean(html: str, words: Dictionary) -> str:
@@ -486,7 +487,7 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
         shutil.rmtree(target)
     copy_tree(target, root)
     headings = {}
-    for page, (content, look) in found.items():
+    for page, (content, _) in found.items():
         path = file_of(page, target)
         if isinstance(content, str):
             path.write_text(content, encoding="utf8", newline="\n")
@@ -501,6 +502,9 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
         "said": words_of(SAID, root),
     }
     (target / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf8")
+    for path in (root / "press" / "figures").glob("*.svg"):
+        drawn = with_outlines(path.read_text(encoding="utf8"), words_of(FIGURES, root))
+        (target / "book" / "figures" / path.name).write_text(drawn, encoding="utf8", newline="\n")
     site(target, root)
     student = Lookup(read(STUDENT, root))
     for path, (context, pieces) in zip(student_pages(target), texts_of(STUDENT, root), strict=True):

@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -24,6 +25,7 @@ from press.editions.blocks import cut, kept, with_numbers, without_numbers
 from press.editions.said import NUMBER, in_words, line_in_words
 from press.extensions import book_lists, languages, sharing
 from press.extensions.languages import EnglishAddresses
+from press.outlines import SVG, with_outlines
 from press.run.numbers import unfit
 
 PAGES = korean.pages()
@@ -159,7 +161,9 @@ def test_a_translation_has_all_that_its_english_has(page):
             assert kept(text.text) == kept(message.text), message
 
 
-@pytest.mark.parametrize("page", [korean.SAID, korean.LABELS, korean.WORDS, *CATALOGUES])
+@pytest.mark.parametrize(
+    "page", [korean.SAID, korean.LABELS, korean.WORDS, korean.FIGURES, *CATALOGUES]
+)
 def test_the_catalogue_is_as_the_tool_writes_it(page, tmp_path):
     korean.store(page, korean.read(page), tmp_path)
     assert korean.catalogue(page, tmp_path).read_bytes() == korean.catalogue(page).read_bytes()
@@ -290,6 +294,37 @@ def test_the_words_at_the_axes_of_all_figures_have_their_korean():
     }
     assert found == set(stored)
     assert all(kept(text.text) == kept(message.text) for message, text in stored.items())
+
+
+DRAWINGS = sorted((ROOT / "press" / "figures").glob("*.svg"))
+
+
+def test_the_words_of_diagrams_have_their_korean():
+    words = korean.words_of(korean.FIGURES)
+    stand = set()
+    for path in DRAWINGS:
+        source = path.read_text(encoding="utf8")
+        before, after = map(ElementTree.fromstring, (source, with_outlines(source, words)))
+        there = {" ".join("".join(one.itertext()).split()) for one in before.iter(f"{SVG}text")}
+        shown = [one.text for one in after.iter(f"{SVG}text")]
+        assert set(shown) == {words[one] for one in there & set(words)}, path.name
+        stand |= there
+    assert set(words) <= stand
+
+
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
+def test_the_korean_of_a_diagram_stays_in_it(path):
+    """A syllable is at most as wide as it is high, and another letter two thirds of that."""
+    root = ElementTree.fromstring(
+        with_outlines(path.read_text(encoding="utf8"), korean.words_of(korean.FIGURES))
+    )
+    left, _, width, _ = map(float, root.get("viewBox").split())
+    for text in root.iter(f"{SVG}text"):
+        letters = sum(1 if "가" <= letter <= "힣" else 0.6 for letter in text.text)
+        wide = letters * float(text.get("font-size", 16))
+        share = {"middle": 0.5, "end": 1}.get(text.get("text-anchor"), 0)
+        begins = float(text.get("x")) - share * wide
+        assert left <= begins and begins + wide <= left + width, text.text
 
 
 def test_a_caption_ends_with_the_words_at_the_axes():
