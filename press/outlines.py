@@ -2,7 +2,8 @@
 
 Each SVG in `press/figures` is written into `book/figures` with its letters as outlines. The font is
 DejaVu Sans, which comes with Matplotlib, at nine tenths of its width, as its condensed cut has it.
-Each letter is drawn once and used wherever it stands.
+Each letter is drawn once and used wherever it stands. What an edition says in its own language
+stays text, for that font has no Hangul.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from press.contents import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 NARROW = 0.9
+FONTS = "'Apple SD Gothic Neo', 'Malgun Gothic', 'Noto Sans KR', 'Noto Sans CJK KR', sans-serif"
 INHERITED = ("font-size", "font-style", "font-weight", "text-anchor", "fill")
 PEN = {Outline.MOVETO: "M", Outline.LINETO: "L", Outline.CURVE3: "Q", Outline.CURVE4: "C"}
 MAKER = TextToPath()
@@ -101,22 +103,33 @@ def outlined(text: Element, style: dict[str, str], letters: Letters) -> Element:
     return whole
 
 
-def outline_all(element: Element, style: dict[str, str], letters: Letters) -> None:
-    """Put outlines in place of all texts below an element."""
+def outline_all(
+    element: Element, style: dict[str, str], letters: Letters, words: dict[str, str]
+) -> None:
+    """Put outlines in place of all texts below an element, but words in place of what is there."""
     style = style | {key: value for key, value in element.items() if key in INHERITED}
     for place, child in enumerate(list(element)):
-        if child.tag == f"{SVG}text":
+        said = words.get(" ".join("".join(child.itertext()).split()))
+        if said and child.tag in (f"{SVG}text", f"{SVG}title"):
+            child[:], child.text = [], said
+            if child.tag == f"{SVG}text":
+                child.attrib = style | child.attrib | {"font-family": FONTS, "stroke": "none"}
+        elif child.tag == f"{SVG}text":
             own = style | {key: value for key, value in child.items() if key in INHERITED}
             element[place] = outlined(child, own, letters)
         else:
-            outline_all(child, style, letters)
+            outline_all(child, style, letters, words)
 
 
-def with_outlines(source: str) -> str:
-    """An SVG whose letters are outlines; its title and its description stay text."""
+def with_outlines(source: str, words: dict[str, str] | None = None) -> str:
+    """An SVG whose letters are outlines; its title and its description stay text.
+
+    Args:
+        words: Korean for a text, which then stays text.
+    """
     root = ElementTree.fromstring(source)
     kept = Element(f"{SVG}defs")
-    outline_all(root, {}, Letters(kept))
+    outline_all(root, {}, Letters(kept), words or {})
     root.insert(1, kept)  # behind the title
     for key in ("font-family", "font-size", "style"):
         root.attrib.pop(key, None)

@@ -9,10 +9,10 @@ The catalogue has a file for each page, and a message for each of its blocks
 (`press.editions.blocks`).
 Where the English of a block has changed, its message is marked *fuzzy* and the page shows the
 English until a translator has looked at it and removed the mark. Code and outputs are the English
-pages' own, and each heading keeps its English address. A forest plot is text: its axes, signs and
-verdicts are in Korean, its claims in English. What a cell says in words, in a table or in
-a sentence that repeats it (`3 seeds`), is in `_said.po`, with `{}` for each number; what is not
-there stays English. Pictures are stored outputs and stay English: a figure's caption ends with the
+pages' own, and each heading keeps its English address. What a cell says in words, in a table, a
+forest plot, the labels of an alignment or a sentence that repeats it (`3 seeds`), is in `_said.po`,
+with `{}` for each number; what is not there stays English. Diagrams have the words of
+`_figures.po`. Other pictures are stored outputs and stay English: a figure's caption ends with the
 words of its axes, in Korean by `_labels.po`. The words round the pages, of the theme and of
 buttons, slides and the printed book, are in `_words.po`.
 
@@ -28,6 +28,7 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import io
 import json
 import os
 import re
@@ -36,6 +37,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from html import escape, unescape
 from itertools import pairwise
 from pathlib import Path
@@ -58,6 +60,7 @@ from press.editions.blocks import (
     words,
 )
 from press.editions.said import Dictionary, in_words, markdown_in_words
+from press.outlines import with_outlines
 from press.run.numbers import PAIR
 from press.run.outputs import write
 
@@ -85,13 +88,16 @@ TRANSLATED = (
     "book/for_lecturers",
     "book/references",
 )
-SITE = "_site"  # the catalogue of what stands on no page: the book's title, its parts, its footer
+SITE = "_site"  # the catalogue of the book's title, parts, footer, and the titles of English pages
 STUDENT = "_student"  # the catalogue of the pages that only the student edition has
 SAID = "_said"  # the catalogue of what cells and lists say in words, kept by hand
 WORDS = "_words"  # the catalogue of the words round the pages, kept by hand
+FIGURES = "_figures"  # the catalogue of the words in diagrams, kept by hand
 LABELS = "_labels"  # the catalogue of what stands at the axes of figures, kept by hand
 AXES = {"xlabel", "ylabel", "title", "label", "set_xlabel", "set_ylabel", "set_title"}
 MARKDOWN = "text/markdown"
+PICTURE = "image/svg+xml"
+TITLE = re.compile(r"(?m)^# (.*)$")  # of a page
 FOREST = '<div class="forest"'  # how a forest plot begins
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
@@ -176,6 +182,14 @@ def pages(root: Path = ROOT) -> list[str]:
     return [name for _, names in listed(root) for name in names]
 
 
+def title_of(page: str, root: Path = ROOT) -> str:
+    path = file_of(page, root)
+    text = path.read_text(encoding="utf8")
+    if path.suffix == ".ipynb":
+        text = "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
+    return TITLE.search(text)[1]
+
+
 def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
     """The texts of a page in pieces, each with its context."""
     if page == SITE:
@@ -184,6 +198,9 @@ def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
         for caption, _ in listed(root):
             if caption:
                 yield "part", [Piece(caption, message=True)]
+        for name in pages(root):
+            if not catalogue(name, root).is_file():
+                yield "page", [Piece(title_of(name, root), message=True)]
         return
     if page == STUDENT:
         for path in student_pages(root):
@@ -219,17 +236,40 @@ def shown_as_markdown(cell: nbformat.NotebookNode) -> list[dict]:
     return [data for data in shown if MARKDOWN in data]
 
 
-def labels_of(cell: nbformat.NotebookNode) -> list[str]:
-    """What the code of a figure writes at its axes, in words."""
-    if "figure" not in cell.metadata.get("mystnb", {}):
-        return []
+def labels_in(code: str) -> list[str]:
+    """What this code writes at the axes of figures, in words."""
     given = []
-    for node in ast.walk(ast.parse(cell.source)):
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Call):
             given += [keyword.value for keyword in node.keywords if keyword.arg in AXES]
             given += node.args[:1] if getattr(node.func, "attr", "") in AXES else []
+        if isinstance(node, ast.Dict):
+            entries = zip(node.keys, node.values, strict=True)
+            given += [value for key, value in entries if getattr(key, "value", "") in AXES]
     texts = [node.value for node in given if isinstance(node, ast.Constant)]
-    return list(dict.fromkeys(one for one in texts if isinstance(one, str) and has_words(one)))
+    return [one for one in texts if isinstance(one, str) and has_words(one)]
+
+
+@cache
+def labels_of_package() -> dict[str, list[str]]:
+    """What the package's own figures have at their axes, by the names of the functions."""
+    return {
+        part.name: labels
+        for path in sorted((ROOT / "src" / "attnmt" / "book" / "figures").glob("*.py"))
+        for part in ast.parse(path.read_text(encoding="utf8")).body
+        if isinstance(part, ast.FunctionDef) and (labels := labels_in(ast.unparse(part)))
+    }
+
+
+def labels_of(cell: nbformat.NotebookNode) -> list[str]:
+    """What the picture of a figure has at its axes, in words. (The words of an SVG are text.)"""
+    shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+    if "figure" not in cell.metadata.get("mystnb", {}) or any(PICTURE in data for data in shown):
+        return []
+    found = labels_in(cell.source)
+    for name in re.findall(r"\b(?:plots|frames|search_tree)\.(\w+)\(", cell.source):
+        found += labels_of_package().get(name, [])
+    return list(dict.fromkeys(found))
 
 
 def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
@@ -239,14 +279,24 @@ def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
     return WITHIN.format(words="; ".join(words)) if words else ""
 
 
+def picture_in_korean(svg: str, words: Dictionary) -> str:
+    """An alignment with its labels in Korean: what has a blank, as no word of a sentence has."""
+    return re.sub(r"(?<=>)[^<>]+ [^<>]+(?=</text>)", lambda found: in_words(found[0], words), svg)
+
+
 def plot_in_korean(html: str, words: Dictionary) -> str:
-    """A forest plot with what it says in words in Korean; its claims stay English."""
+    """A forest plot with what it says in words in Korean; a claim that is not there stays English.
+
+    What a run lacks stands behind the run's name, which stays.
+    """
 
     def korean(found: re.Match) -> str:
         return found[1] + escape(in_words(unescape(found[2]), words))
 
     html = html.replace('role="rowheader"', 'role="rowheader" lang="en"')
-    return re.sub(r'(>\s*|aria-label=")([^<>"]*[^<>"\s])(?=\s*<|")', korean, html)
+    html = re.sub(r"(: [\w-]+ )(has \d+ of \d+ seeds)", korean, html)
+    html = re.sub(r'(>\s*|aria-label=")([^<>"]*[^<>"\s])(?=\s*<|")', korean, html)
+    return re.sub(r'(role="rowheader") lang="en"([^>]*>[^<]*[가-힣])', r"\1\2", html)
 
 
 def messages(page: str, root: Path = ROOT) -> list[Message]:
@@ -313,8 +363,10 @@ def store(page: str, texts: Texts, root: Path = ROOT) -> None:
     path = catalogue(page, root)
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(path.name + ".partial")
-    with aside.open("wb") as file:
-        write_po(file, catalog, width=0, no_location=True)
+    written = io.BytesIO()
+    write_po(written, catalog, width=0, no_location=True)
+    # Without Babel's version: a new release of it would change every file.
+    aside.write_bytes(re.sub(rb'"Generated-By: .*\n', b"", written.getvalue()))
     aside.replace(path)
 
 
@@ -371,9 +423,15 @@ def heading_names(texts: Iterable[list[Piece]]) -> list[str]:
     return names
 
 
-def with_notice(text: str, notice: str) -> str:
-    """A page with a note after its title."""
-    return re.sub(r"(?m)^(# .*)$", rf"\1\n\n:::{{note}}\n{notice}\n:::", text, count=1)
+def with_notice(text: str, notice: str, titles: Texts) -> str:
+    """A page with a note after its title; the title of an English page is in Korean, if one is."""
+
+    def head(found: re.Match) -> str:
+        korean = titles.get(Message("page", found[1]))
+        title = korean.text if korean and korean.usable else found[1]
+        return f"# {title}\n\n:::{{note}}\n{notice}\n:::"
+
+    return TITLE.sub(head, text, count=1)
 
 
 def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNode, Lookup]:
@@ -383,7 +441,8 @@ def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNod
     if path.suffix == ".md":
         ((context, pieces),) = texts_of(page, root)
         text = look.joined(context, pieces)
-        return with_notice(text, notice) if (notice := notice_of(look)) else text, look
+        notice = notice_of(look)
+        return with_notice(text, notice, read(SITE, root)) if notice else text, look
     notebook = nbformat.read(path, as_version=4)
     labels = read(LABELS, root)
     for cell in notebook.cells:
@@ -400,9 +459,11 @@ def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNod
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
             if look.texts and FOREST in data.get("text/html", ""):
                 data["text/html"] = plot_in_korean(data["text/html"], look.said)
+            if look.texts and PICTURE in data:
+                data[PICTURE] = picture_in_korean(data[PICTURE], look.said)
     if notice := notice_of(look):
         first = next(c for c in notebook.cells if c.cell_type == "markdown")
-        first.source = with_notice(first.source, notice)
+        first.source = with_notice(first.source, notice, read(SITE, root))
     return notebook, look
 
 
@@ -426,14 +487,13 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
         shutil.rmtree(target)
     copy_tree(target, root)
     headings = {}
-    for page, (content, look) in found.items():
+    for page, (content, _) in found.items():
         path = file_of(page, target)
         if isinstance(content, str):
             path.write_text(content, encoding="utf8", newline="\n")
         else:
             write(content, path)
-        if look.texts:
-            headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
+        headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
     english = [page for page, (_, look) in found.items() if not look.texts]
     facts = {
         "title": settings(root)["title"],
@@ -442,6 +502,9 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
         "said": words_of(SAID, root),
     }
     (target / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf8")
+    for path in (root / "press" / "figures").glob("*.svg"):
+        drawn = with_outlines(path.read_text(encoding="utf8"), words_of(FIGURES, root))
+        (target / "book" / "figures" / path.name).write_text(drawn, encoding="utf8", newline="\n")
     site(target, root)
     student = Lookup(read(STUDENT, root))
     for path, (context, pieces) in zip(student_pages(target), texts_of(STUDENT, root), strict=True):

@@ -37,6 +37,7 @@ from press.contents import chapter_numbers, lectures
 from press.editions.said import Dictionary, in_words
 from press.extensions.book_pages import add_button
 from press.extensions.formulas import mathml
+from press.extensions.languages import with_particles
 from press.source import without_docstrings
 
 FOLDER = "slides"  # beside the folder of the pages
@@ -579,13 +580,16 @@ def page(deck: Deck, name: str, number: int | None, language: str = "en") -> str
             f"<header>{head}<{tag}>{slide.title}</{tag}></header>{slide.shown}{foot}"
             f'<aside class="notes">{"".join(notes)}</aside></section>'
         )
+    shown = "\n".join(sections)
+    if language == "ko":
+        shown = with_particles(shown)
     template = Path(__file__).with_name("slides.html").read_text(encoding="utf8")
     return Template(template).substitute(
         language=language,
         title=f"{re.sub(r'<[^>]+>', '', deck.slides[0].title)}: {in_words('slides', deck.words)}",
-        live=LIVE if 'class="live' in "".join(sections) else "",
+        live=LIVE if 'class="live' in shown else "",
         code=HtmlFormatter(style="a11y-high-contrast-light").get_style_defs("pre"),
-        slides="\n".join(sections),
+        slides=shown,
     )
 
 

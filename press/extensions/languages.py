@@ -40,6 +40,10 @@ DOMAINS = ("sphinx", "booktheme", "exercise")  # where Sphinx keeps words of its
 # A tag, or what is no letter; and whether Hangul follows at once.
 BEFORE_PARTICLE = re.compile(r"(?:(<[^>]*>)|[)\]%’”])(?=([가-힣])?)")
 INLINE = re.compile(r"</(?:a|cite|code|em|math|q|span|strong)>")
+# A formula is a box, beside which browsers break the line in spite of a joiner.
+FORMULA = re.compile(
+    r'(<span class="math[^"]*">(?:(?!</span>).)*</span>[)\]’”]*)([가-힣]+)', re.DOTALL
+)
 
 logger = logging.getLogger(__name__)
 
@@ -123,13 +127,11 @@ def add_switch(
     address = f"{up}{beside['path']}{pagename if twin else app.config.root_doc}.html"
     add_button(context, "language", "fas fa-language", address, beside["name"])
     context["body"] += SAME_PLACE.replace("CODE", json.dumps(beside["code"]))
-    if not twin:
-        return
     site = site_address(app.config.html_baseurl, Path(app.srcdir))
-    places = {app.config.language: f"{up}{pagename}.html", beside["code"]: address}
-    if site:  # search engines want all of it
-        page = f"{site}{pagename}.html"
-        places = {code: urljoin(page, where) for code, where in places.items()}
+    if not twin or not site:  # search engines want whole addresses
+        return
+    page = f"{site}{pagename}.html"
+    places = {app.config.language: page, beside["code"]: urljoin(page, address)}
     tags = [
         f'<link rel="alternate" hreflang="{code}" href="{escape(where)}">'
         for code, where in places.items()
@@ -162,18 +164,25 @@ def replace_words(app: Sphinx, config: Config) -> None:
 def mark_english(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    if doctree is not None and pagename in facts(app.srcdir).get("english", []):
-        context["body"] = context["body"].replace("<section ", '<section lang="en" ', 1)
+    """An English page says so, and of its title and the note below it that they are not."""
+    if doctree is None or pagename not in facts(app.srcdir).get("english", []):
+        return
+    language = f'lang="{app.config.language}"'
+    body = context["body"].replace("<section ", '<section lang="en" ', 1)
+    body = re.sub(r"<h1>(?=[^<]*[가-힣])", f"<h1 {language}>", body, count=1)
+    context["body"] = body.replace(
+        '<div class="admonition note">', f'<div {language} class="admonition note">', 1
+    )
 
 
 def with_particles(body: str) -> str:
-    """Korean HTML with a word joiner before each particle that has no letter before it."""
+    """Korean HTML with each particle joined to what is before it, where that is no letter."""
 
     def joined(found: re.Match) -> str:
         tag, after = found.groups()
         return found[0] + "\u2060" if after and (tag is None or INLINE.match(tag)) else found[0]
 
-    return BEFORE_PARTICLE.sub(joined, body)
+    return BEFORE_PARTICLE.sub(joined, FORMULA.sub(r'<span class="unbroken">\1\2</span>', body))
 
 
 def keep_particles(

@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -24,6 +25,7 @@ from press.editions.blocks import cut, kept, with_numbers, without_numbers
 from press.editions.said import NUMBER, in_words, line_in_words
 from press.extensions import book_lists, languages, sharing
 from press.extensions.languages import EnglishAddresses
+from press.outlines import SVG, with_outlines
 from press.run.numbers import unfit
 
 PAGES = korean.pages()
@@ -159,7 +161,9 @@ def test_a_translation_has_all_that_its_english_has(page):
             assert kept(text.text) == kept(message.text), message
 
 
-@pytest.mark.parametrize("page", [korean.SAID, korean.LABELS, korean.WORDS, *CATALOGUES])
+@pytest.mark.parametrize(
+    "page", [korean.SAID, korean.LABELS, korean.WORDS, korean.FIGURES, *CATALOGUES]
+)
 def test_the_catalogue_is_as_the_tool_writes_it(page, tmp_path):
     korean.store(page, korean.read(page), tmp_path)
     assert korean.catalogue(page, tmp_path).read_bytes() == korean.catalogue(page).read_bytes()
@@ -259,7 +263,10 @@ def test_a_forest_plot_has_its_axes_signs_and_verdicts_in_korean():
         assert [text for text in texts if not re.search("[가-힣]", text)] == []
         assert not re.search(r">kind \w:|\d to [+−]\d[^<]*</div>", html)
         claims = soup.find_all(role="rowheader")
-        assert claims and all(claim["lang"] == "en" for claim in claims)
+        assert claims
+        for claim in claims:
+            said_in_korean = bool(re.search("[가-힣]", claim.get_text()))
+            assert claim.get("lang") == (None if said_in_korean else "en")
         assert soup.style.string in STYLE, "a style has no words"
 
 
@@ -287,6 +294,37 @@ def test_the_words_at_the_axes_of_all_figures_have_their_korean():
     }
     assert found == set(stored)
     assert all(kept(text.text) == kept(message.text) for message, text in stored.items())
+
+
+DRAWINGS = sorted((ROOT / "press" / "figures").glob("*.svg"))
+
+
+def test_the_words_of_diagrams_have_their_korean():
+    words = korean.words_of(korean.FIGURES)
+    stand = set()
+    for path in DRAWINGS:
+        source = path.read_text(encoding="utf8")
+        before, after = map(ElementTree.fromstring, (source, with_outlines(source, words)))
+        there = {" ".join("".join(one.itertext()).split()) for one in before.iter(f"{SVG}text")}
+        shown = [one.text for one in after.iter(f"{SVG}text")]
+        assert set(shown) == {words[one] for one in there & set(words)}, path.name
+        stand |= there
+    assert set(words) <= stand
+
+
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
+def test_the_korean_of_a_diagram_stays_in_it(path):
+    """A syllable is at most as wide as it is high, and another letter two thirds of that."""
+    root = ElementTree.fromstring(
+        with_outlines(path.read_text(encoding="utf8"), korean.words_of(korean.FIGURES))
+    )
+    left, _, width, _ = map(float, root.get("viewBox").split())
+    for text in root.iter(f"{SVG}text"):
+        letters = sum(1 if "가" <= letter <= "힣" else 0.6 for letter in text.text)
+        wide = letters * float(text.get("font-size", 16))
+        share = {"middle": 0.5, "end": 1}.get(text.get("text-anchor"), 0)
+        begins = float(text.get("x")) - share * wide
+        assert left <= begins and begins + wide <= left + width, text.text
 
 
 def test_a_caption_ends_with_the_words_at_the_axes():
@@ -392,16 +430,11 @@ def edition(tmp_path):
 
 
 def test_each_page_leads_to_its_twin_in_the_other_language(edition, tmp_path):
-    own = "../book/primer.html"
-    assert edition("book/primer", "ko") == (
-        ["../../book/primer.html"],
-        {"ko": own, "en": "../../book/primer.html"},
-    )
+    assert edition("book/primer", "ko") == (["../../book/primer.html"], {})
     assert edition("book/primer", "en") == ([], {})  # no Korean edition was built
     (tmp_path / "html" / "ko").mkdir(parents=True)
     (tmp_path / "html" / "ko" / "index.html").touch()
-    there = "../ko/book/primer.html"
-    assert edition("book/primer", "en") == ([there], {"en": own, "ko": there})
+    assert edition("book/primer", "en") == (["../ko/book/primer.html"], {})
 
 
 def test_search_engines_are_told_whole_addresses_where_the_site_has_one(edition, tmp_path, book):
@@ -438,6 +471,12 @@ def test_a_particle_stays_with_its_word():
         "<span><code>y</code></span>|를 69%|가 “점수”|라고</p>"
         '<img alt="점수(score)는"><p>점수는 <em>s</em> 값</p>'
     )
+
+
+def test_a_particle_stays_in_the_line_of_its_formula():
+    shown = languages.with_particles('<p><span class="math n"><math>x</math></span>는 값</p>')
+    unbroken = '<span class="unbroken"><span class="math n"><math>x</math></span>\u2060는</span>'
+    assert shown == f"<p>{unbroken} 값</p>"
 
 
 def test_wide_letters_get_shorter_lines():
@@ -562,6 +601,22 @@ def test_a_page_without_a_catalogue_is_english_and_says_so(book, tmp_path):
     assert text.replace(f"\n\n:::{{note}}\n{korean.WHOLLY}\n:::", "") == texts("book/index")[0]
     assert korean.WHOLLY in text
     assert len(looks["book/index"].missing) == looks["book/index"].all > 10
+
+
+def test_the_title_of_an_english_page_is_in_korean(book, tmp_path):
+    korean.catalogue("book/index", book).unlink()
+    korean.update(root=book)
+    site = korean.read(korean.SITE, book)
+    site[korean.Message("page", "Learning to Align")] = korean.Translation("정렬을 배우다(영어)")
+    korean.store(korean.SITE, site, book)
+    target, _ = generated(book, tmp_path)
+    english = texts("book/index")[0]
+    shown = (target / "book" / "index.md").read_text(encoding="utf8")
+    note = f"\n\n:::{{note}}\n{korean.WHOLLY}\n:::"
+    assert shown == english.replace("# Learning to Align", f"# 정렬을 배우다(영어){note}", 1)
+    facts = json.loads((target / korean.FACTS).read_text(encoding="utf8"))
+    assert facts["english"] == ["book/index"]
+    assert facts["headings"]["book/index"][0] == "Learning to Align"
 
 
 def test_a_translation_that_lost_a_formula_is_refused(book, tmp_path):

@@ -429,3 +429,11 @@ def test_slides_speak_the_language_of_their_page(deck):
     assert "3장" in html and "이 장으로" in html and "분</b>" in html
     left = ("Chapter", "The chapter", "slides</title>", " min", "The whole deck")
     assert [words for words in left if words in html] == []
+
+
+def test_a_particle_stays_in_the_line_of_its_formula(deck):
+    made = deck(md("## 어텐션\n\n**점수 $x$는 하나입니다.** 그뿐입니다."))
+    assert re.search(
+        r'"unbroken"><span class="math.*</span>\u2060는', slides.page(made, "x", 3, "ko")
+    )
+    assert "unbroken" not in slides.page(made, "x", 3)
