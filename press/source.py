@@ -5,9 +5,14 @@ import re
 import textwrap
 
 
-def parse(source: str) -> ast.Module:
+def without_magics(source: str) -> str:
     """A cell's code, with `pass` in place of IPython's magics."""
-    return ast.parse(re.sub(r"^(\s*)[%!]+\w.*", r"\1pass", source, flags=re.MULTILINE))
+    return re.sub(r"^(\s*)[%!]+\w.*", r"\1pass", source, flags=re.MULTILINE)
+
+
+def parse(source: str) -> ast.Module:
+    """The tree of a cell's code, with `pass` in place of IPython's magics."""
+    return ast.parse(without_magics(source))
 
 
 def without_docstrings(source: str) -> list[str]:

@@ -8,12 +8,11 @@ another pin leaves it fresh. `python -m press.run.stamps FILE ...` tells of note
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -23,7 +22,7 @@ import nbformat
 from press.colab.cell import is_colab_cell
 from press.contents import ROOT
 from press.run.imports import SRC, asked, data_files, needed
-from press.source import parse
+from press.source import parse, without_magics
 
 MOST_BYTES = 1_000_000  # bytes; a larger notebook is not shown on web sites
 TO_WRITE = "raises-exception"  # the tag of cells that a reader has to complete
@@ -36,20 +35,20 @@ def code_hash(notebook: nbformat.NotebookNode) -> str:
     return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
 
 
-def python_of(notebook: nbformat.NotebookNode) -> Iterator[str]:
-    """The code cells' Python, without what only IPython reads."""
+def python_of(notebook: nbformat.NotebookNode) -> str:
+    """The code cells' Python as one text, without what only IPython reads."""
+    sources = []
     for cell in notebook.cells:
         if cell.cell_type == "code" and not is_colab_cell(cell):
             with contextlib.suppress(SyntaxError):  # a cell that cannot run imports nothing
-                yield ast.unparse(parse(cell.source))
+                parse(cell.source)
+                sources.append(without_magics(cell.source))
+    return "\n".join(sources)
 
 
 def imported(notebook: nbformat.NotebookNode, src: Path = SRC) -> dict[str, Path]:
     """The modules of `src/` that a notebook's code needs, and their files."""
-    found: dict[str, Path] = {}
-    for source in python_of(notebook):
-        found |= needed(source, src)
-    return dict(sorted(found.items()))
+    return needed(python_of(notebook), src)
 
 
 def package_hash(notebook: nbformat.NotebookNode, src: Path = SRC) -> str:
@@ -76,7 +75,7 @@ def pins(
     notebook: nbformat.NotebookNode, src: Path = SRC, requirements: Path = ROOT / "requirements.txt"
 ) -> dict[str, str]:
     """The pinned versions of what a notebook imports, and of what its modules import."""
-    sources = [*python_of(notebook)]
+    sources = [python_of(notebook)]
     sources += [path.read_text(encoding="utf8") for path in imported(notebook, src).values()]
     names = {module.partition(".")[0] for source in sources for module, _ in asked(source)}
     libraries = {library.lower() for name in names for library in distributions().get(name, [])}
