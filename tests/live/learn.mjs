@@ -68,12 +68,12 @@ const tasks = {
   words: () => ({ learn: { en: LEARN, ko: KOREAN }, see: { en: SEE, ko: KOREAN_SEE } }),
   pairs: ({ text }) => readPairs(text),
   corpus: ({ spec }) => corpus(spec),
-  /** Trains, and looks every ten updates, until it locks on or may no longer. */
-  train({ spec, updates, until = 2 }) {
+  /** Trains, and looks every few updates, until it locks on or may no longer. */
+  train({ spec, updates, until = 2, every = 10 }) {
     const run = new Training(spec);
     const looks = [run.look()];
     while (run.updates < updates && !run.trouble && !(looks.at(-1).mass > until)) {
-      for (let at = 0; at < 10 && run.update(); at++);
+      for (let at = 0; at < every && run.update(); at++);
       looks.push(run.look());
     }
     return { about: run.about(), trouble: run.trouble ? say(run.trouble.key, run.trouble.given) : "", updates: run.updates, looks: looks.map(({ rows, ...rest }) => rest), rows: looks.at(-1).rows };
