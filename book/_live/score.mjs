@@ -218,13 +218,13 @@ export function compute(tape, { tree, weights }, parameters, given) {
     if (node.kind === "number") return number(Number(node.text));
     if (node.kind === "name") return Object.hasOwn(weights, node.name) ? parameters[node.name] : known[node.name]();
     const parts = node.parts.map(value);
-    if (node.kind === "minus") return tape.pair("*", parts[0], number(-1));
-    if (node.kind === "pair") return tape.pair(node.sign, ...parts);
+    if (node.kind === "minus") return tape.apply("*", parts[0], number(-1));
+    if (node.kind === "pair") return tape.apply(node.sign, ...parts);
     if (node.kind === "join") return tape.join(parts);
-    if (node.kind === "place") return tape.place(parts[0].rows === q.rows ? parts[0] : tape.pair("+", parts[0], tape.matrix(q.rows, 1)), S);
+    if (node.kind === "place") return tape.place(parts[0].rows === q.rows ? parts[0] : tape.apply("+", parts[0], tape.matrix(q.rows, 1)), S);
     if (node.name === "dot") return tape.dot(...parts);
     if (Object.hasOwn(weights, node.name)) return tape.linear(parts[0], parameters[node.name]);
-    return tape.curve(node.name, parts[0]);
+    return tape.apply(node.name, parts[0]);
   };
   const value = (node) => {
     if (node.asks) return work(node);
@@ -232,5 +232,5 @@ export function compute(tape, { tree, weights }, parameters, given) {
     return kept.get(node);
   };
   const scores = value(tree);
-  return scores.rows === k.rows ? scores : tape.pair("+", scores, tape.matrix(k.rows, 1));
+  return scores.rows === k.rows ? scores : tape.apply("+", scores, tape.matrix(k.rows, 1));
 }
