@@ -10,7 +10,7 @@
 // last states stand in the context's place at every step (Cho et al. 2014).
 
 import { DEFAULTS } from "./learn_spec.mjs";
-import { Tape, matrix } from "./tape.mjs";
+import { Tape } from "./tape.mjs";
 import { PLACES, Refusal, compute, plan } from "./score.mjs";
 
 export const SIZES = { n: 32, embedding: 24, batch: 16, D: 2 };
@@ -24,7 +24,7 @@ const MOST_LINES = 400; // of the reader's own pairs, and words of one
 const MOST_WORDS = 20;
 const SHOWN = 8; // words of the sentence that is drawn, if there is one
 
-// ------------------------------------------------------------------------------ chance
+// --- chance
 
 // Numbers from 0 to 1, the same for the same seed (mulberry32, public domain).
 export function chance(seed) {
@@ -39,7 +39,7 @@ export function chance(seed) {
 
 const among = (list, random) => list[Math.floor(random() * list.length)];
 
-// ------------------------------------------------------------------------------ tasks
+// --- tasks
 
 const LETTERS = [..."ABCDEFGHIJKLMNOPQRST"];
 const ARTICLES = { das: "the", ein: "a", mein: "my", dieses: "this" };
@@ -121,7 +121,7 @@ export function corpus({ task, seed, length: longest, same, pairs: text }) {
   return { heldOut, train: Array.from({ length: POOL }, make).filter((one) => !known.has(key(one))) };
 }
 
-// ------------------------------------------------------------------------------ words as numbers
+// --- words as numbers
 
 const UNKNOWN = "?";
 const END = "</s>"; // and the beginning, too
@@ -151,7 +151,7 @@ export function batch(sentences, source, target) {
   };
 }
 
-// ------------------------------------------------------------------------------ the model
+// --- the model
 
 export class Model {
   constructor(spec, sourceWords, targetWords) {
@@ -159,10 +159,11 @@ export class Model {
     this.spec = spec;
     this.parameters = {};
     const random = chance(spec.seed);
+    const kept = new Tape(); // it is never cleared
     const learn = (name, rows, cols, spread = 1) => {
-      const made = (this.parameters[name] = matrix(rows, cols));
+      const made = kept.matrix(rows, cols);
       made.data.set(made.data.map(() => (spread / Math.sqrt(cols)) * (2 * random() - 1)));
-      return made;
+      return (this.parameters[name] = made);
     };
     learn("source", sourceWords, e, RECIPE.embedding * Math.sqrt(e));
     learn("target", targetWords, e, RECIPE.embedding * Math.sqrt(e));
@@ -217,19 +218,18 @@ export class Model {
     const { spec, parameters } = this;
     const { S, words } = memory;
     const { D } = SIZES;
-    const number = (value) => tape.constant(1, 1, [value]);
     const scored = tape.shape(compute(tape, this.score, this.own, { ...memory, q, i: i + 1 }), q.rows, S);
-    const scores = spec.sharp ? tape.apply("*", scored, number(RECIPE.sharpness)) : scored;
+    const scores = spec.sharp ? tape.apply("*", scored, tape.number(RECIPE.sharpness)) : scored;
     const within = (centre) =>
       tape.softmax(scores, (b, s) => s < words && Math.abs(s - centre(b)) <= D);
     if (spec.window === "global") return tape.softmax(scores, (_, s) => s < words);
     if (spec.window === "local-m") return within(() => Math.min(i, words - 1));
     const hidden = tape.apply("tanh", tape.linear(q, parameters["window.W"]));
     const share = tape.apply("sigmoid", tape.linear(hidden, parameters["window.v"]));
-    const p = tape.apply("*", share, number(words));
+    const p = tape.apply("*", share, tape.number(words));
     // exp(-(s - p)^2 / (2 sigma^2)), where sigma is D / 2
-    const apart = tape.apply("-", tape.constant(1, S, [...Array(S).keys()]), p);
-    const bell = tape.apply("exp", tape.apply("*", tape.apply("*", apart, apart), number(-2 / (D * D))));
+    const apart = tape.apply("-", tape.matrix(1, S, [...Array(S).keys()]), p);
+    const bell = tape.apply("exp", tape.apply("*", tape.apply("*", apart, apart), tape.number(-2 / (D * D))));
     return tape.apply("*", within((b) => p.data[b]), bell);
   }
 
@@ -265,7 +265,7 @@ export class Model {
   }
 }
 
-// ------------------------------------------------------------------------------ training
+// --- training
 
 class Adam {
   constructor(parameters) {
@@ -297,15 +297,10 @@ class Adam {
   }
 }
 
-// Sentences -> lists of those with as many source words.
+// Number of source words -> the sentences that have as many.
 function byLength(sentences) {
-  const found = new Map();
-  for (const one of sentences) {
-    const { length } = one.source;
-    if (!found.has(length)) found.set(length, []);
-    found.get(length).push(one);
-  }
-  return found;
+  const lengths = new Set(sentences.map((one) => one.source.length));
+  return new Map(Array.from(lengths, (length) => [length, sentences.filter((one) => one.source.length === length)]));
 }
 
 const row = ({ data, cols }, r) => data.subarray(r * cols, (r + 1) * cols);
@@ -363,9 +358,10 @@ export class Training {
           word,
           guess: this.target.words[top(row(logits, i * sentences.length + b))],
           weights: aligned.length ? Array.from(row(aligned[i], b)) : null,
+          link: one.links?.[i],
         }));
         if (one === this.shown) rows = told;
-        words.push(...told.slice(0, -1).map((word, i) => ({ ...word, link: one.links?.[i] })));
+        words.push(...told.slice(0, -1));
       });
     }
     const seen = words.filter((one) => one.weights);

@@ -9,10 +9,6 @@
 // for each source word of each sentence (B * S, a sentence's words together), and of one row alone
 // meet in one operation: the fewer rows are repeated. Operations on columns repeat a single column.
 
-export function matrix(rows, cols, Numbers = Float32Array) {
-  return { rows, cols, data: new Numbers(rows * cols), grad: new Numbers(rows * cols) };
-}
-
 // Where the row of x begins that belongs to row r of `rows`.
 const begin = (x, r, rows) => Math.floor((r * x.rows) / rows) * x.cols;
 
@@ -120,13 +116,19 @@ export class Tape {
     return this.numbers.subarray(this.taken - size, this.taken);
   }
 
-  matrix(rows, cols) {
-    return { rows, cols, data: this.take(rows * cols), grad: this.take(rows * cols) };
+  matrix(rows, cols, values = []) {
+    const [data, grad] = [this.take(rows * cols), this.take(rows * cols)];
+    data.set(values);
+    return { rows, cols, data, grad };
+  }
+
+  number(value) {
+    return this.matrix(1, 1, [value]);
   }
 
   backward(loss) {
     loss.grad[0] = 1;
-    for (let at = this.steps.length - 1; at >= 0; at--) this.steps[at]();
+    for (const step of this.steps.toReversed()) step();
   }
 
   // A new matrix: forward(y) fills its numbers, backward(g, y) sends their gradients on.
@@ -144,12 +146,6 @@ export class Tape {
     };
     const back = (g, y) => each((r, row) => backward(g, r, row, y));
     return this.make(rows, cols, (y) => each((r, row) => forward(y, r, row)), back);
-  }
-
-  constant(rows, cols, values) {
-    const out = this.matrix(rows, cols);
-    out.data.set(values);
-    return out;
   }
 
   // The same numbers in rows of another length.

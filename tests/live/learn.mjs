@@ -59,7 +59,7 @@ const tasks = {
   /** Scores of given queries and keys, in 64 bits. */
   compute({ text, q, k, S, i, words, parameters }) {
     const tape = new Tape(Float64Array);
-    const made = (rows) => tape.constant(rows.length, rows[0].length, rows.flat());
+    const made = (rows) => tape.matrix(rows.length, rows[0].length, rows.flat());
     const planned = plan(text, { n: q[0].length, d: k[0].length });
     const own = Object.fromEntries(Object.entries(parameters).map(([name, rows]) => [name, made(rows)]));
     return list(compute(tape, planned, own, { q: made(q), k: made(k), S, i, words, kept: new Map() }).data);
