@@ -96,11 +96,8 @@ export function readPairs(text) {
 export function corpus({ task, seed, length: longest, same, pairs: text }) {
   const random = chance(1000 + seed);
   if (task === "own") {
-    const pairs = readPairs(text);
-    for (let at = pairs.length - 1; at > 0; at--) {
-      const other = Math.floor(random() * (at + 1));
-      [pairs[at], pairs[other]] = [pairs[other], pairs[at]];
-    }
+    const keyed = readPairs(text).map((pair) => [random(), pair]);
+    const pairs = keyed.sort(([one], [other]) => one - other).map(([, pair]) => pair);
     const held = Math.min(HELD_OUT, Math.floor(pairs.length / 8));
     return { heldOut: pairs.slice(0, held), train: pairs.slice(held) };
   }
@@ -126,22 +123,18 @@ export function corpus({ task, seed, length: longest, same, pairs: text }) {
 const UNKNOWN = "?";
 const END = "</s>"; // and the beginning, too
 
-class Vocabulary {
-  constructor(sentences) {
-    this.words = [UNKNOWN, END, ...new Set(sentences.flat())];
-    this.ids = new Map(this.words.map((word, id) => [word, id]));
-  }
-
-  encode(sentence) {
-    return [...sentence, END].map((word) => this.ids.get(word) ?? 0);
-  }
+function vocabulary(sentences) {
+  const words = [...new Set([UNKNOWN, END, ...sentences.flat()])];
+  return { words, ids: new Map(words.map((word, id) => [word, id])) };
 }
+
+const encode = ({ ids }, sentence) => [...sentence, END].map((word) => ids.get(word) ?? 0);
 
 // Sentences of one source length, as numbers, step by step: x[j][b], read[i][b] (what the decoder
 // reads), y[i][b] (what it should write; -1 past the end).
 export function batch(sentences, source, target) {
-  const xs = sentences.map((one) => source.encode(one.source));
-  const ys = sentences.map((one) => target.encode(one.target));
+  const xs = sentences.map((one) => encode(source, one.source));
+  const ys = sentences.map((one) => encode(target, one.target));
   const steps = Math.max(...ys.map((y) => y.length));
   const turned = (rows, length, pick) => Array.from({ length }, (_, i) => rows.map((row) => pick(row, i)));
   return {
@@ -159,7 +152,7 @@ export class Model {
     this.spec = spec;
     this.parameters = {};
     const random = chance(spec.seed);
-    const kept = new Tape(); // it is never cleared
+    const kept = new Tape(); // never cleared
     const learn = (name, rows, cols, spread = 1) => {
       const made = kept.matrix(rows, cols);
       made.data.set(made.data.map(() => (spread / Math.sqrt(cols)) * (2 * random() - 1)));
@@ -167,16 +160,16 @@ export class Model {
     };
     learn("source", sourceWords, e, RECIPE.embedding * Math.sqrt(e));
     learn("target", targetWords, e, RECIPE.embedding * Math.sqrt(e));
-    const unit = (name, n, recurrent) => {
-      learn(`${name}.W`, 3 * n, e);
-      learn(`${name}.U`, 3 * n, n, recurrent);
-      learn(`${name}.b`, 1, 3 * n, 0);
-    };
-    this.sides = ["forward", "backward"].slice(0, spec.directions);
-    for (const side of this.sides) unit(side, n / spec.directions, RECIPE.recurrent);
-    unit("decoder", n);
-    if (!spec.attention || spec.asks === "before") learn("decoder.C", 3 * n, n);
-    if (spec.feeding) learn("decoder.F", 3 * n, n);
+    const unit = (name, n, recurrent) => ({
+      W: learn(`${name}.W`, 3 * n, e),
+      U: learn(`${name}.U`, 3 * n, n, recurrent),
+      b: learn(`${name}.b`, 1, 3 * n, 0),
+    });
+    const sides = ["forward", "backward"].slice(0, spec.directions);
+    this.sides = sides.map((side) => unit(side, n / spec.directions, RECIPE.recurrent));
+    this.decoder = unit("decoder", n);
+    if (!spec.attention || spec.asks === "before") this.decoder.C = learn("decoder.C", 3 * n, n);
+    if (spec.feeding) this.decoder.F = learn("decoder.F", 3 * n, n);
     learn("output.W", n, 2 * n);
     learn("output.V", targetWords, n);
     learn("output.b", 1, targetWords, 0);
@@ -198,17 +191,16 @@ export class Model {
     const [S, B] = [x.length, x[0].length];
     const places = [...x.keys()];
     const embedded = tape.lookup(this.parameters.source, x.flat());
-    const sides = this.sides.map((side) => {
-      const [W, U, b] = ["W", "U", "b"].map((name) => this.parameters[`${side}.${name}`]);
+    const sides = this.sides.map(({ W, U, b }, backwards) => {
       const inputs = tape.linear(embedded, W, b);
       const states = [];
       let h = tape.matrix(B, U.cols);
-      for (const j of side === "forward" ? places : places.toReversed())
+      for (const j of backwards ? places.toReversed() : places)
         h = states[j] = tape.gru(tape.slice(inputs, j * B, B), tape.linear(h, U), h);
       return { states, last: h };
     });
     const annotations = tape.join(places.flatMap((j) => sides.map(({ states }) => states[j])));
-    const k = tape.shape(annotations, B * S, SIZES.n);
+    const k = { ...annotations, rows: B * S, cols: SIZES.n };
     const whole = tape.join(sides.map(({ last }) => last));
     return { k, whole, S, words: S - (this.spec.mask ? 1 : 0), kept: new Map() };
   }
@@ -218,26 +210,27 @@ export class Model {
     const { spec, parameters } = this;
     const { S, words } = memory;
     const { D } = SIZES;
-    const scored = tape.shape(compute(tape, this.score, this.own, { ...memory, q, i: i + 1 }), q.rows, S);
-    const scores = spec.sharp ? tape.apply("*", scored, tape.number(RECIPE.sharpness)) : scored;
+    const each = compute(tape, this.score, this.own, { ...memory, q, i: i + 1 }); // (B * S, 1)
+    const scored = { ...each, rows: q.rows, cols: S };
+    const scores = spec.sharp ? tape.pair("*", scored, tape.number(RECIPE.sharpness)) : scored;
     const within = (centre) =>
       tape.softmax(scores, (b, s) => s < words && Math.abs(s - centre(b)) <= D);
     if (spec.window === "global") return tape.softmax(scores, (_, s) => s < words);
     if (spec.window === "local-m") return within(() => Math.min(i, words - 1));
-    const hidden = tape.apply("tanh", tape.linear(q, parameters["window.W"]));
-    const share = tape.apply("sigmoid", tape.linear(hidden, parameters["window.v"]));
-    const p = tape.apply("*", share, tape.number(words));
+    const hidden = tape.curve("tanh", tape.linear(q, parameters["window.W"]));
+    const share = tape.curve("sigmoid", tape.linear(hidden, parameters["window.v"]));
+    const p = tape.pair("*", share, tape.number(words));
     // exp(-(s - p)^2 / (2 sigma^2)), where sigma is D / 2
-    const apart = tape.apply("-", tape.matrix(1, S, [...Array(S).keys()]), p);
-    const bell = tape.apply("exp", tape.apply("*", tape.apply("*", apart, apart), tape.number(-2 / (D * D))));
-    return tape.apply("*", within((b) => p.data[b]), bell);
+    const apart = tape.pair("-", tape.matrix(1, S, [...Array(S).keys()]), p);
+    const bell = tape.curve("exp", tape.pair("*", tape.pair("*", apart, apart), tape.number(-2 / (D * D))));
+    return tape.pair("*", within((b) => p.data[b]), bell);
   }
 
   // The loss of a batch, what it says of each word (T * B, words), and the weights of each step,
   // (B, S) each; none without attention.
   run(tape, { x, read, y }) {
     const { spec, parameters } = this;
-    const [W, U, b, C, F] = ["W", "U", "b", "C", "F"].map((name) => parameters[`decoder.${name}`]);
+    const { W, U, b, C, F } = this.decoder;
     const B = x[0].length;
     const memory = this.encode(tape, x);
     const inputs = tape.linear(tape.lookup(parameters.target, read.flat()), W, b);
@@ -253,11 +246,11 @@ export class Model {
       };
       attend("before");
       let input = tape.slice(inputs, i * B, B);
-      if (C) input = tape.apply("+", input, tape.linear(context, C));
-      if (F) input = tape.apply("+", input, tape.linear(t, F));
+      if (C) input = tape.pair("+", input, tape.linear(context, C));
+      if (F) input = tape.pair("+", input, tape.linear(t, F));
       s = tape.gru(input, tape.linear(s, U), s);
       attend("after");
-      t = tape.apply("tanh", tape.linear(tape.join([context, s]), parameters["output.W"]));
+      t = tape.curve("tanh", tape.linear(tape.join([context, s]), parameters["output.W"]));
       outputs.push(t);
     });
     const logits = tape.linear(tape.stack(outputs), parameters["output.V"], parameters["output.b"]);
@@ -267,24 +260,22 @@ export class Model {
 
 // --- training
 
-class Adam {
-  constructor(parameters) {
-    const zeros = ({ data }) => new Float64Array(data.length);
-    this.list = Object.values(parameters).map((one) => ({ ...one, mean: zeros(one), square: zeros(one) }));
-    this.time = 0;
-  }
-
-  // One step down the gradients, which are cut to a norm of 1 and then forgotten. The norm.
-  step() {
+// A function that takes one step of Adam (Kingma and Ba 2015) down the gradients, which are cut to a
+// norm of RECIPE.clip and then forgotten, and answers that norm.
+function adam(parameters) {
+  const zeros = ({ data }) => new Float64Array(data.length);
+  const list = Object.values(parameters).map((one) => ({ ...one, mean: zeros(one), square: zeros(one) }));
+  const [keepMean, keepSquare] = [0.9, 0.999];
+  let time = 0;
+  return () => {
     let squares = 0;
-    for (const { grad } of this.list) for (let at = 0; at < grad.length; at++) squares += grad[at] * grad[at];
+    for (const { grad } of list) for (let at = 0; at < grad.length; at++) squares += grad[at] * grad[at];
     const norm = Math.sqrt(squares);
     if (!Number.isFinite(norm)) return norm;
     const scale = Math.min(1, RECIPE.clip / norm) || 1;
-    const [keepMean, keepSquare] = [0.9, 0.999];
-    this.time++;
-    const rate = (RECIPE.rate * Math.sqrt(1 - keepSquare ** this.time)) / (1 - keepMean ** this.time);
-    for (const { data, grad, mean, square } of this.list) {
+    time++;
+    const rate = (RECIPE.rate * Math.sqrt(1 - keepSquare ** time)) / (1 - keepMean ** time);
+    for (const { data, grad, mean, square } of list) {
       for (let at = 0; at < data.length; at++) {
         const g = grad[at] * scale;
         mean[at] = keepMean * mean[at] + (1 - keepMean) * g;
@@ -294,7 +285,7 @@ class Adam {
       grad.fill(0);
     }
     return norm;
-  }
+  };
 }
 
 // Number of source words -> the sentences that have as many.
@@ -315,10 +306,10 @@ export class Training {
     this.train = train;
     this.heldOut = [...byLength(heldOut).values()];
     this.lengths = byLength(train);
-    this.source = new Vocabulary(train.map((one) => one.source));
-    this.target = new Vocabulary(train.map((one) => one.target));
+    this.source = vocabulary(train.map((one) => one.source));
+    this.target = vocabulary(train.map((one) => one.target));
     this.model = new Model(this.spec, this.source.words.length, this.target.words.length);
-    this.adam = new Adam(this.model.parameters);
+    this.step = adam(this.model.parameters);
     this.tape = new Tape();
     this.random = chance(2000 + this.spec.seed);
     this.updates = 0;
@@ -339,7 +330,7 @@ export class Training {
     const alike = this.lengths.get(among(this.train, this.random).source.length);
     const { loss } = this.run(Array.from({ length: SIZES.batch }, () => among(alike, this.random)));
     this.tape.backward(loss);
-    const norm = this.adam.step();
+    const norm = this.step();
     const lost = !Number.isFinite(loss.data[0]) ? "loss_lost" : !Number.isFinite(norm) ? "gradient_lost" : null;
     if (lost) this.trouble = { key: lost, given: { update: this.updates + 1 } };
     else this.updates++;

@@ -192,18 +192,21 @@ export function compute(tape, { tree }, learned, given) {
     S: () => tape.number(words),
     j: () => tape.matrix(k.rows, 1, Array.from({ length: k.rows }, (_, at) => 1 + (at % S))),
   };
-  const repeated = (x, rows) => (x.rows === rows ? x : tape.apply("+", x, tape.matrix(rows, 1)));
+  const repeated = (x, rows) => tape.repeat(x, rows, x.cols);
   const work = ({ kind, name, sign, text, parts = [] }) => {
     const values = parts.map(value);
     const [x, y] = values;
     if (kind === "number") return tape.number(Number(text));
     if (kind === "name") return learned[name] ?? known[name]();
-    if (kind === "minus") return tape.apply("*", x, tape.number(-1));
+    if (kind === "minus") return tape.pair("*", x, tape.number(-1));
     if (kind === "join") return tape.join(values);
-    if (kind === "place") return tape.place(repeated(x, q.rows), S);
+    if (kind === "place") {
+      const each = repeated(x, q.rows);
+      return tape.pieces(1, Array.from({ length: q.rows }, (_, b) => [each, b * x.cols, S]));
+    }
     if (name === "dot") return tape.dot(x, y);
     if (isMatrix(name)) return tape.linear(x, learned[name]);
-    return tape.apply(sign ?? name, x, y);
+    return kind === "pair" ? tape.pair(sign, x, y) : tape.curve(name, x);
   };
   const value = (node) => {
     if (node.asks) return work(node);

@@ -3,25 +3,25 @@
 //   const tape = new Tape();
 //   const loss = tape.surprise(tape.linear(x, W, b), ids);
 //   tape.backward(loss);      // W.grad, b.grad and x.grad are filled
-//   tape.clear();             // what was computed is forgotten; parameters are not on the tape
+//   tape.clear();             // its matrices are forgotten; parameters are another tape's
 //
-// A matrix is { rows, cols, data, grad }, row after row. Matrices of one row for each sentence (B),
-// for each source word of each sentence (B * S, a sentence's words together), and of one row alone
-// meet in one operation: the fewer rows are repeated. Operations on columns repeat a single column.
+// A matrix is { rows, cols, data, grad }, row after row. Where matrices of one row for each sentence
+// (B), for each source word of each sentence (B * S, a sentence's words together), and of one row
+// alone meet, the fewer rows are repeated.
 
 // Where the row of x begins that belongs to row r of `rows`.
 const begin = (x, r, rows) => Math.floor((r * x.rows) / rows) * x.cols;
 
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
-// name -> [value, its slope from x, x again and the value z]
+// name -> [value, its slope from the value and x]
 export const CURVES = {
-  tanh: [Math.tanh, (x, _, z) => 1 - z * z],
-  sigmoid: [sigmoid, (x, _, z) => z * (1 - z)],
-  relu: [(x) => Math.max(0, x), (x) => Number(x > 0)],
-  exp: [Math.exp, (x, _, z) => z],
-  abs: [Math.abs, Math.sign],
-  sqrt: [Math.sqrt, (x, _, z) => 0.5 / z],
+  tanh: [Math.tanh, (z) => 1 - z * z],
+  sigmoid: [sigmoid, (z) => z * (1 - z)],
+  relu: [(x) => Math.max(0, x), (z) => Number(z > 0)],
+  exp: [Math.exp, (z) => z],
+  abs: [Math.abs, (z, x) => Math.sign(x)],
+  sqrt: [Math.sqrt, (z) => 0.5 / z],
 };
 
 // name -> [value, slope for x, slope for y]
@@ -31,6 +31,8 @@ const PAIRS = {
   "*": [(x, y) => x * y, (x, y) => y, (x) => x],
   "/": [(x, y) => x / y, (x, y) => 1 / y, (x, y) => -x / (y * y)],
 };
+
+const TINY = 1e-45; // so that the logarithm of a probability is a number
 
 const inner = (x, i, y, j, count) => {
   let sum = 0;
@@ -82,27 +84,15 @@ function spread(g, from, to, rows, size, cols, stepM, stepK) {
   }
 }
 
-// to[row] = softmax of from[row] over the columns that keep(r, c) allows, zero elsewhere; answers
-// the logarithm of what it divides by.
-function normalize(from, to, r, cols, keep = () => true) {
-  const row = r * cols;
-  let [most, sum] = [-Infinity, 0];
-  for (let c = 0; c < cols; c++) if (keep(r, c)) most = Math.max(most, from[row + c]);
-  for (let c = 0; c < cols; c++) if (keep(r, c)) sum += to[row + c] = Math.exp(from[row + c] - most);
-  for (let c = 0; c < cols; c++) if (sum !== 0) to[row + c] /= sum;
-  return most + Math.log(sum);
-}
-
 export class Tape {
   constructor(Numbers = Float32Array) {
     this.Numbers = Numbers;
-    this.steps = []; // backwards
     this.numbers = new Numbers(1 << 18); // for its matrices, and for others after clear()
-    this.taken = 0;
+    this.clear();
   }
 
   clear() {
-    this.steps.length = 0;
+    this.steps = []; // backwards
     this.numbers.fill(0, 0, this.taken);
     this.taken = 0;
   }
@@ -148,11 +138,6 @@ export class Tape {
     return this.make(rows, cols, (y) => each((r, row) => forward(y, r, row)), back);
   }
 
-  // The same numbers in rows of another length.
-  shape(x, rows, cols) {
-    return { ...x, rows, cols };
-  }
-
   // Pieces of matrices, one after the other: each is [matrix, its first number, how many].
   pieces(cols, list) {
     const size = list.reduce((sum, [, , count]) => sum + count, 0);
@@ -191,9 +176,11 @@ export class Tape {
     return this.pieces(cols, Array.from({ length: rows }, row).flat());
   }
 
-  // Number j of each row for the word j: x (B, at least S) gives (B * S, 1).
-  place(x, S) {
-    return this.pieces(1, Array.from({ length: x.rows }, (_, b) => [x, b * x.cols, S]));
+  // A matrix with its fewer rows, or its single column, repeated.
+  repeat(x, rows, cols) {
+    if (x.rows === rows && x.cols === cols) return x;
+    const row = (_, r) => Array(cols / x.cols).fill([x, begin(x, r, rows), x.cols]);
+    return this.pieces(cols, Array.from({ length: rows }, row).flat());
   }
 
   // x W^T + b: x (R, a), W (o, a), b (1, o) or nothing: (R, o).
@@ -210,25 +197,41 @@ export class Tape {
     });
   }
 
-  // One of CURVES of x or of PAIRS of x and y, number by number; fewer rows and a single column are
-  // repeated.
-  apply(name, x, y = x) {
-    const [value, forX, forY] = CURVES[name] ?? PAIRS[name];
-    const [rows, cols] = [Math.max(x.rows, y.rows), Math.max(x.cols, y.cols)];
-    const [stepX, stepY] = [x, y].map((one) => Number(one.cols === cols));
-    const each = (visit) => {
-      for (let r = 0, at = 0; r < rows; r++) {
-        let [i, j] = [begin(x, r, rows), begin(y, r, rows)];
-        for (let c = 0; c < cols; c++, i += stepX, j += stepY) visit(at++, i, j);
-      }
+  // A matrix with its fewer rows, or its single column, repeated.
+  repeat(x, rows, cols) {
+    if (x.rows === rows && x.cols === cols) return x;
+    const row = (_, r) => {
+      const first = begin(x, r, rows);
+      return x.cols === cols ? [[x, first, cols]] : Array(cols).fill([x, first, 1]);
     };
-    const forward = (z) => each((at, i, j) => (z[at] = value(x.data[i], y.data[j])));
-    return this.make(rows, cols, forward, (g, z) =>
-      each((at, i, j) => {
-        x.grad[i] += g[at] * forX(x.data[i], y.data[j], z[at]);
-        if (forY) y.grad[j] += g[at] * forY(x.data[i], y.data[j]);
-      }),
-    );
+    return this.pieces(cols, Array.from({ length: rows }, row).flat());
+  }
+
+  // One of CURVES, number by number.
+  curve(name, x) {
+    const [value, slope] = CURVES[name];
+    const forward = (z) => {
+      for (let at = 0; at < z.length; at++) z[at] = value(x.data[at]);
+    };
+    return this.make(x.rows, x.cols, forward, (g, z) => {
+      for (let at = 0; at < g.length; at++) x.grad[at] += g[at] * slope(z[at], x.data[at]);
+    });
+  }
+
+  // One of PAIRS, number by number; fewer rows and a single column are repeated.
+  pair(sign, x, y) {
+    const [value, forX, forY] = PAIRS[sign];
+    const [rows, cols] = [Math.max(x.rows, y.rows), Math.max(x.cols, y.cols)];
+    const [a, b] = [x, y].map((one) => this.repeat(one, rows, cols));
+    const forward = (z) => {
+      for (let at = 0; at < z.length; at++) z[at] = value(a.data[at], b.data[at]);
+    };
+    return this.make(rows, cols, forward, (g) => {
+      for (let at = 0; at < g.length; at++) {
+        a.grad[at] += g[at] * forX(a.data[at], b.data[at]);
+        b.grad[at] += g[at] * forY(a.data[at], b.data[at]);
+      }
+    });
   }
 
   // The dot product of each row of x with the row of y that belongs to it: (rows, 1).
@@ -290,32 +293,32 @@ export class Tape {
   }
 
   // Softmax of each row over the places that keep(row, column) allows; zero elsewhere.
-  softmax(scores, keep) {
-    const { rows, cols, data, grad } = scores;
-    return this.byRow(rows, cols, (y, r) => normalize(data, y, r, cols, keep), (g, _, row, y) => {
+  softmax({ rows, cols, data, grad }, keep) {
+    const forward = (y, r, row) => {
+      let [most, sum] = [-Infinity, 0];
+      for (let c = 0; c < cols; c++) if (keep(r, c)) most = Math.max(most, data[row + c]);
+      for (let c = 0; c < cols; c++) if (keep(r, c)) sum += y[row + c] = Math.exp(data[row + c] - most);
+      for (let c = 0; c < cols; c++) if (sum !== 0) y[row + c] /= sum;
+    };
+    return this.byRow(rows, cols, forward, (g, r, row, y) => {
       const mean = inner(y, row, g, row, cols);
       for (let at = row; at < row + cols; at++) grad[at] += y[at] * (g[at] - mean);
     });
   }
 
   // The mean of -log softmax(logits)[id] over the rows whose id is not negative: (1, 1).
-  surprise({ rows, cols, data, grad }, ids) {
-    const p = this.take(rows * cols);
-    const counted = ids.filter((id) => id >= 0).length;
+  surprise(logits, ids) {
+    const { cols, grad } = logits;
+    const p = this.softmax(logits, () => true).data;
+    const counted = [...ids.entries()].filter(([, id]) => id >= 0);
     const forward = (y) => {
-      let total = 0;
-      ids.forEach((id, r) => {
-        const divisor = normalize(data, p, r, cols);
-        if (id >= 0) total += divisor - data[r * cols + id];
-      });
-      y[0] = total / counted;
+      y[0] = -counted.reduce((sum, [r, id]) => sum + Math.log(p[r * cols + id] + TINY), 0) / counted.length;
     };
-    return this.make(1, 1, forward, ([g]) =>
-      ids.forEach((id, r) => {
-        if (id < 0) return;
-        add(grad, r * cols, g / counted, p, r * cols, cols);
-        grad[r * cols + id] -= g / counted;
-      }),
-    );
+    return this.make(1, 1, forward, ([g]) => {
+      for (const [r, id] of counted) {
+        add(grad, r * cols, g / counted.length, p, r * cols, cols);
+        grad[r * cols + id] -= g / counted.length;
+      }
+    });
   }
 }

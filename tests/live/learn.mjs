@@ -38,8 +38,9 @@ const tasks = {
     for (const { data } of Object.values(parameters)) data.forEach((x, at) => (data[at] = x * enlarge));
     const alike = [...run.lengths.values()].find((some) => some.length > 4).slice(0, 5);
     const encoded = batch(alike, run.source, run.target);
-    const { loss, aligned } = run.model.run(run.tape, encoded);
-    run.tape.backward(loss);
+    const tape = new Tape();
+    const { loss, aligned } = run.model.run(tape, encoded);
+    tape.backward(loss);
     const each = (answer) => Object.fromEntries(Object.entries(parameters).map(([name, made]) => [name, answer(made)]));
     return {
       parameters: each(table),
