@@ -184,25 +184,23 @@ export function plan(text, { n, d }) {
 // and `kept`, a Map for what is the same for all queries.
 export function compute(tape, { tree }, learned, given) {
   const { q, k, i, S, words, kept } = given;
-  const known = {
-    q: () => q,
-    k: () => k,
-    n: () => tape.number(q.cols),
-    i: () => tape.number(i),
-    S: () => tape.number(words),
-    j: () => tape.matrix(k.rows, 1, Array.from({ length: k.rows }, (_, at) => 1 + (at % S))),
+  const known = { n: q.cols, i, S: words };
+  const places = () => Array.from({ length: k.rows }, (_, at) => 1 + (at % S));
+  const named = (name) => {
+    if (name === "q") return q;
+    if (name === "k") return k;
+    return name === "j" ? tape.matrix(k.rows, 1, places()) : (learned[name] ?? tape.number(known[name]));
   };
-  const repeated = (x, rows) => tape.repeat(x, rows, x.cols);
   const work = ({ kind, name, sign, text, parts = [] }) => {
     const values = parts.map(value);
     const [x, y] = values;
     if (kind === "number") return tape.number(Number(text));
-    if (kind === "name") return learned[name] ?? known[name]();
+    if (kind === "name") return named(name);
     if (kind === "minus") return tape.pair("*", x, tape.number(-1));
     if (kind === "join") return tape.join(values);
     if (kind === "place") {
-      const each = repeated(x, q.rows);
-      return tape.pieces(1, Array.from({ length: q.rows }, (_, b) => [each, b * x.cols, S]));
+      const each = tape.repeat(x, q.rows, x.cols);
+      return tape.pieces(k.rows, (r) => [[each, Math.floor(r / S) * x.cols + (r % S), 1]]);
     }
     if (name === "dot") return tape.dot(x, y);
     if (isMatrix(name)) return tape.linear(x, learned[name]);
@@ -213,5 +211,5 @@ export function compute(tape, { tree }, learned, given) {
     if (!kept.has(node)) kept.set(node, work(node));
     return kept.get(node);
   };
-  return repeated(value(tree), k.rows);
+  return tape.repeat(value(tree), k.rows, 1);
 }

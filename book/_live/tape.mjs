@@ -138,8 +138,9 @@ export class Tape {
     return this.make(rows, cols, (y) => each((r, row) => forward(y, r, row)), back);
   }
 
-  // Pieces of matrices, one after the other: each is [matrix, its first number, how many].
-  pieces(cols, list) {
+  // A matrix of pieces of others: row(r) lists those of row r, each [matrix, its first number, how many].
+  pieces(rows, row) {
+    const list = Array.from({ length: rows }, (_, r) => row(r)).flat();
     const size = list.reduce((sum, [, , count]) => sum + count, 0);
     const each = (visit) => {
       let at = 0;
@@ -149,38 +150,35 @@ export class Tape {
       }
     };
     const forward = (y) => each((x, i, at, count) => add(y, at, 1, x.data, i, count));
-    return this.make(size / cols, cols, forward, (g) => each((x, i, at, count) => add(x.grad, i, 1, g, at, count)));
-  }
-
-  // Some rows of a matrix.
-  slice(x, first, rows) {
-    return this.pieces(x.cols, [[x, first * x.cols, rows * x.cols]]);
+    return this.make(rows, size / rows, forward, (g) => each((x, i, at, count) => add(x.grad, i, 1, g, at, count)));
   }
 
   // The rows of a table that `ids` name: (ids, cols).
   lookup(table, ids) {
-    const { cols } = table;
-    return this.pieces(cols, ids.map((id) => [table, id * cols, cols]));
+    return this.pieces(ids.length, (r) => [[table, ids[r] * table.cols, table.cols]]);
   }
 
-  // Matrices below one another.
-  stack(parts) {
-    return this.pieces(parts[0].cols, parts.map((x) => [x, 0, x.data.length]));
+  // Some rows of a matrix.
+  slice(x, first, rows) {
+    return this.pieces(rows, (r) => [[x, (first + r) * x.cols, x.cols]]);
   }
 
   // [x; y; ...]: the columns of all, side by side.
   join(parts) {
     const rows = Math.max(...parts.map((x) => x.rows));
-    const cols = parts.reduce((sum, x) => sum + x.cols, 0);
-    const row = (_, r) => parts.map((x) => [x, begin(x, r, rows), x.cols]);
-    return this.pieces(cols, Array.from({ length: rows }, row).flat());
+    return this.pieces(rows, (r) => parts.map((x) => [x, begin(x, r, rows), x.cols]));
+  }
+
+  // Matrices of one size below one another.
+  stack(parts) {
+    const [{ rows, cols }] = parts;
+    return this.pieces(parts.length * rows, (r) => [[parts[Math.floor(r / rows)], (r % rows) * cols, cols]]);
   }
 
   // A matrix with its fewer rows, or its single column, repeated.
   repeat(x, rows, cols) {
     if (x.rows === rows && x.cols === cols) return x;
-    const row = (_, r) => Array(cols / x.cols).fill([x, begin(x, r, rows), x.cols]);
-    return this.pieces(cols, Array.from({ length: rows }, row).flat());
+    return this.pieces(rows, (r) => Array(cols / x.cols).fill([x, begin(x, r, rows), x.cols]));
   }
 
   // x W^T + b: x (R, a), W (o, a), b (1, o) or nothing: (R, o).
@@ -195,16 +193,6 @@ export class Tape {
       spread(g, x.data, W.grad, size, x.rows, cols, 1, size);
       if (b) for (let at = 0; at < g.length; at += size) add(b.grad, 0, 1, g, at, size);
     });
-  }
-
-  // A matrix with its fewer rows, or its single column, repeated.
-  repeat(x, rows, cols) {
-    if (x.rows === rows && x.cols === cols) return x;
-    const row = (_, r) => {
-      const first = begin(x, r, rows);
-      return x.cols === cols ? [[x, first, cols]] : Array(cols).fill([x, first, 1]);
-    };
-    return this.pieces(cols, Array.from({ length: rows }, row).flat());
   }
 
   // One of CURVES, number by number.
