@@ -10,21 +10,21 @@
 // last states stand in the context's place at every step (Cho et al. 2014).
 
 import { DEFAULTS } from "./learn_spec.mjs";
-import { Tape, matrix } from "./tape.mjs";
+import { Tape } from "./tape.mjs";
 import { PLACES, Refusal, compute, plan } from "./score.mjs";
 
 export const SIZES = { n: 32, embedding: 24, batch: 16, D: 2 };
 // Adam's rate, and the norm that gradients are cut to; by what the score is multiplied; how far from
 // 0 weights begin, times 1 / sqrt(columns): those of the score, and the encoder's recurrent ones,
 // small so that an annotation is first of all about its own word; and the embeddings.
-export const RECIPE = { rate: 0.007, clip: 1, sharpness: 4, score: 4, recurrent: 0.5, embedding: 0.5 };
+const RECIPE = { rate: 0.007, clip: 1, sharpness: 4, score: 4, recurrent: 0.5, embedding: 0.5 };
 const HELD_OUT = 32;
 const POOL = 3000; // sentences in training
 const MOST_LINES = 400; // of the reader's own pairs, and words of one
 const MOST_WORDS = 20;
 const SHOWN = 8; // words of the sentence that is drawn, if there is one
 
-// ------------------------------------------------------------------------------ chance
+// --- chance
 
 // Numbers from 0 to 1, the same for the same seed (mulberry32, public domain).
 export function chance(seed) {
@@ -37,48 +37,36 @@ export function chance(seed) {
   };
 }
 
-// ------------------------------------------------------------------------------ tasks
+const among = (list, random) => list[Math.floor(random() * list.length)];
+
+// --- tasks
 
 const LETTERS = [..."ABCDEFGHIJKLMNOPQRST"];
 const ARTICLES = { das: "the", ein: "a", mein: "my", dieses: "this" };
 const NOUNS = { Kind: "child", Pferd: "horse", Schaf: "sheep", Huhn: "hen", Lamm: "lamb" }; // all neuter
-const NAMES = ["Anna", "Peter"];
+const NAMES = { Anna: "Anna", Peter: "Peter" };
 const FORMS = { hat: "has", hatte: "had" };
 const ADVERBS = { heute: "today", dort: "there" };
+const AND = { und: "and" };
 const VERBS = { gesehen: "seen", gesucht: "sought", gefunden: "found", gerufen: "called", gehört: "heard" };
 
 // A German sentence word by word, the participle last, and in English order.
 // "das Kind hat heute ein Pferd gesehen": "the child has seen a horse today".
 function german(random, length, same) {
-  const pick = (from) => from[Math.floor(random() * from.length)];
-  const [source, target, links] = [[], [], []];
-  const read = (word) => source.push(word) - 1;
-  const write = (word, from) => (target.push(word), links.push(from));
-  const both = (word, meaning) => write(meaning, read(word));
-  const someone = (say) => {
-    if (!same && random() < 0.3) return say([[pick(NAMES)]]);
-    const [article, noun] = [same ? "das" : pick(Object.keys(ARTICLES)), pick(Object.keys(NOUNS))];
-    say([[article, ARTICLES[article]], [noun, NOUNS[noun]]]);
-  };
-  someone((words) => words.forEach(([word, meaning = word]) => both(word, meaning)));
-  const form = pick(Object.keys(FORMS));
-  both(form, FORMS[form]);
-  const adverb = random() < 0.5 ? pick(Object.keys(ADVERBS)) : null;
-  const place = adverb && read(adverb);
-  const objects = [];
-  do {
-    if (objects.length) objects.push([read("und"), "and"]);
-    someone((words) => words.forEach(([word, meaning = word]) => objects.push([read(word), meaning])));
-  } while (source.length + 3 <= length && random() < 0.6);
-  const verb = pick(Object.keys(VERBS));
-  write(VERBS[verb], read(verb));
-  objects.forEach(([from, word]) => write(word, from));
-  if (adverb) write(ADVERBS[adverb], place);
-  return { source, target, links };
+  const pairs = [];
+  const say = (words, word = among(Object.keys(words), random)) => pairs.push([word, words[word]]) - 1;
+  const someone = () =>
+    !same && random() < 0.3 ? [say(NAMES)] : [say(ARTICLES, same ? "das" : undefined), say(NOUNS)];
+  const subject = [...someone(), say(FORMS)];
+  const adverb = random() < 0.5 ? [say(ADVERBS)] : [];
+  const objects = someone();
+  while (pairs.length + 3 <= length && random() < 0.6) objects.push(say(AND, "und"), ...someone());
+  const links = [...subject, say(VERBS), ...objects, ...adverb];
+  return { source: pairs.map(([word]) => word), target: links.map((from) => pairs[from][1]), links };
 }
 
 function letters(random, length, backwards) {
-  const source = Array.from({ length }, () => LETTERS[Math.floor(random() * LETTERS.length)]);
+  const source = Array.from({ length }, () => among(LETTERS, random));
   const links = source.map((_, at) => (backwards ? length - 1 - at : at));
   return { source, target: links.map((from) => source[from]), links };
 }
@@ -95,214 +83,199 @@ export function readPairs(text) {
     if (sides.length !== 2) throw new Refusal("pairs_sides", { line: number });
     const [source, target] = sides.map(words);
     if (!source.length || !target.length) throw new Refusal("pairs_wordless", { line: number });
-    const most = Math.max(source.length, target.length);
-    if (most > MOST_WORDS) throw new Refusal("pairs_long", { line: number, words: most, most: MOST_WORDS });
+    const longest = Math.max(source.length, target.length);
+    if (longest > MOST_WORDS) throw new Refusal("pairs_long", { line: number, words: longest, most: MOST_WORDS });
     return { source, target, links: null };
   });
   if (pairs.length < 8) throw new Refusal("pairs_few", { lines: pairs.length });
   return pairs;
 }
 
-const key = ({ source }) => source.join(" ");
-
 // { train, heldOut }: sentences { source, target, links }; links[i] is the place of the source word
 // that target word i belongs to, and of the reader's own pairs nobody knows it.
-export function corpus(spec) {
-  const random = chance(1000 + spec.seed);
-  if (spec.task === "own") {
-    const pairs = readPairs(spec.pairs);
-    for (let at = pairs.length - 1; at > 0; at--) {
-      const other = Math.floor(random() * (at + 1));
-      [pairs[at], pairs[other]] = [pairs[other], pairs[at]];
-    }
+export function corpus({ task, seed, length: longest, same, pairs: text }) {
+  const random = chance(1000 + seed);
+  if (task === "own") {
+    const keyed = readPairs(text).map((pair) => [random(), pair]);
+    const pairs = keyed.sort(([one], [other]) => one - other).map(([, pair]) => pair);
     const held = Math.min(HELD_OUT, Math.floor(pairs.length / 8));
     return { heldOut: pairs.slice(0, held), train: pairs.slice(held) };
   }
-  const least = spec.task === "german" && spec.same ? 6 : 4; // without names none is shorter
-  const most = Math.max(least, spec.length);
+  const least = task === "german" && same ? 6 : 4; // without names none is shorter
+  const most = Math.max(least, longest);
   const make = () => {
     const length = least + Math.floor(random() * (most - least + 1));
-    if (spec.task !== "german") return letters(random, length, spec.task === "reverse");
+    if (task !== "german") return letters(random, length, task === "reverse");
     for (let tries = 0; ; tries++) {
-      const sample = german(random, length, spec.same);
+      const sample = german(random, length, same);
       const { length: found } = sample.source; // without names, some lengths are out of reach
-      if (found === length || (spec.same && tries > 40 && found <= most)) return sample;
+      if (found === length || (same && tries > 40 && found <= most)) return sample;
     }
   };
+  const key = ({ source }) => source.join(" ");
   const heldOut = Array.from({ length: HELD_OUT }, make);
   const known = new Set(heldOut.map(key));
-  const train = Array.from({ length: POOL }, make).filter((sample) => !known.has(key(sample)));
-  return { heldOut, train };
+  return { heldOut, train: Array.from({ length: POOL }, make).filter((one) => !known.has(key(one))) };
 }
 
-// ------------------------------------------------------------------------------ words as numbers
+// --- words as numbers
 
 const UNKNOWN = "?";
-export const END = "</s>";
+const END = "</s>"; // and the beginning, too
 
-class Vocabulary {
-  constructor(sentences) {
-    this.words = [UNKNOWN, END, ...new Set(sentences.flat())]; // the end is the beginning, too
-    this.ids = new Map(this.words.map((word, id) => [word, id]));
-  }
-
-  encode(sentence) {
-    return [...sentence.map((word) => this.ids.get(word) ?? 0), 1];
-  }
+function vocabulary(sentences) {
+  const words = [...new Set([UNKNOWN, END, ...sentences.flat()])];
+  return { words, ids: new Map(words.map((word, id) => [word, id])) };
 }
+
+const encode = ({ ids }, sentence) => [...sentence, END].map((word) => ids.get(word) ?? 0);
 
 // Sentences of one source length, as numbers, step by step: x[j][b], read[i][b] (what the decoder
 // reads), y[i][b] (what it should write; -1 past the end).
 export function batch(sentences, source, target) {
-  const xs = sentences.map((one) => source.encode(one.source));
-  const ys = sentences.map((one) => target.encode(one.target));
-  const T = Math.max(...ys.map((y) => y.length));
-  const steps = (count, pick) => Array.from({ length: count }, (_, at) => Int32Array.from(sentences, (_, b) => pick(b, at)));
+  const xs = sentences.map((one) => encode(source, one.source));
+  const ys = sentences.map((one) => encode(target, one.target));
+  const steps = Math.max(...ys.map((y) => y.length));
+  const turned = (rows, length, pick) => Array.from({ length }, (_, i) => rows.map((row) => pick(row, i)));
   return {
-    x: steps(xs[0].length, (b, j) => xs[b][j]),
-    read: steps(T, (b, i) => (i ? (ys[b][i - 1] ?? 1) : 1)),
-    y: steps(T, (b, i) => ys[b][i] ?? -1),
+    x: turned(xs, xs[0].length, (x, j) => x[j]),
+    read: turned(ys, steps, (y, i) => y[i - 1] ?? 1),
+    y: turned(ys, steps, (y, i) => y[i] ?? -1),
   };
 }
 
-// ------------------------------------------------------------------------------ the model
-
-const concat = (arrays) => Int32Array.from(arrays.flatMap((one) => [...one]));
+// --- the model
 
 export class Model {
-  constructor(spec, sourceWords, targetWords, Numbers = Float32Array) {
+  constructor(spec, sourceWords, targetWords) {
     const { n, embedding: e } = SIZES;
     this.spec = spec;
     this.parameters = {};
     const random = chance(spec.seed);
-    const learn = (name, rows, cols, spread = Math.sqrt(1 / cols)) => {
-      const made = (this.parameters[name] = matrix(rows, cols, Numbers));
-      for (let at = 0; at < made.data.length; at++) made.data[at] = spread * (2 * random() - 1);
+    const kept = new Tape(); // never cleared
+    const learn = (name, rows, cols, spread = 1) => {
+      const made = kept.matrix(rows, cols);
+      made.data.set(made.data.map(() => (spread / Math.sqrt(cols)) * (2 * random() - 1)));
+      return (this.parameters[name] = made);
     };
-    this.half = n / spec.directions;
-    learn("source", sourceWords, e, RECIPE.embedding);
-    learn("target", targetWords, e, RECIPE.embedding);
-    for (const side of ["forward", "backward"].slice(0, spec.directions)) {
-      learn(`${side}.W`, 3 * this.half, e);
-      learn(`${side}.U`, 3 * this.half, this.half, RECIPE.recurrent * Math.sqrt(1 / this.half));
-      learn(`${side}.b`, 1, 3 * this.half, 0);
-    }
-    this.enters = !spec.attention || spec.asks === "before"; // the context, into the state
-    learn("decoder.W", 3 * n, e);
-    learn("decoder.U", 3 * n, n);
-    learn("decoder.b", 1, 3 * n, 0);
-    if (this.enters) learn("decoder.C", 3 * n, n);
-    if (spec.feeding) learn("decoder.F", 3 * n, n);
+    learn("source", sourceWords, e, RECIPE.embedding * Math.sqrt(e));
+    learn("target", targetWords, e, RECIPE.embedding * Math.sqrt(e));
+    const unit = (name, n, recurrent) => ({
+      W: learn(`${name}.W`, 3 * n, e),
+      U: learn(`${name}.U`, 3 * n, n, recurrent),
+      b: learn(`${name}.b`, 1, 3 * n, 0),
+    });
+    const sides = ["forward", "backward"].slice(0, spec.directions);
+    this.sides = sides.map((side) => unit(side, n / spec.directions, RECIPE.recurrent));
+    this.decoder = unit("decoder", n);
+    if (!spec.attention || spec.asks === "before") this.decoder.C = learn("decoder.C", 3 * n, n);
+    if (spec.feeding) this.decoder.F = learn("decoder.F", 3 * n, n);
     learn("output.W", n, 2 * n);
     learn("output.V", targetWords, n);
     learn("output.b", 1, targetWords, 0);
     if (!spec.attention) return;
     this.score = plan(spec.score, { n, d: n });
-    for (const [name, [rows, cols]] of Object.entries(this.score.weights))
+    this.own = {}; // the score's
+    for (const [name, [rows, cols]] of Object.entries(this.score.weights)) {
       // A row for each place begins small, or chance would choose places for good.
-      learn(`score.${name}`, rows, cols, name === "v" && spec.zero ? 0 : (rows === PLACES ? 1 : RECIPE.score) * Math.sqrt(1 / cols));
-    this.own = Object.fromEntries(Object.keys(this.score.weights).map((name) => [name, this.parameters[`score.${name}`]]));
-    if (spec.window === "local-p") {
-      learn("window.W", n, n);
-      learn("window.v", 1, n);
+      const spread = name === "v" && spec.zero ? 0 : rows === PLACES ? 1 : RECIPE.score;
+      this.own[name] = learn(`score.${name}`, rows, cols, spread);
     }
+    if (spec.window !== "local-p") return;
+    learn("window.W", n, n);
+    learn("window.v", 1, n);
   }
 
   // Annotations (B * S, n), and the states that have read the whole sentence (B, n).
   encode(tape, x) {
-    const S = x.length;
-    const B = x[0].length;
-    const embedded = tape.lookup(this.parameters.source, concat(x));
-    const run = (side, order) => {
-      const [W, U, b] = ["W", "U", "b"].map((name) => this.parameters[`${side}.${name}`]);
+    const [S, B] = [x.length, x[0].length];
+    const places = [...x.keys()];
+    const embedded = tape.lookup(this.parameters.source, x.flat());
+    const sides = this.sides.map(({ W, U, b }, backwards) => {
       const inputs = tape.linear(embedded, W, b);
       const states = [];
-      let h = tape.matrix(B, this.half);
-      for (const j of order) {
-        h = tape.gru(tape.slice(inputs, j * B, B), tape.linear(h, U), h);
-        states[j] = h;
-      }
+      let h = tape.matrix(B, U.cols);
+      for (const j of backwards ? places.toReversed() : places)
+        h = states[j] = tape.gru(tape.slice(inputs, j * B, B), tape.linear(h, U), h);
       return { states, last: h };
-    };
-    const places = [...x.keys()];
-    const sides = [run("forward", places)];
-    if (this.spec.directions === 2) sides.push(run("backward", places.toReversed()));
-    const annotations = places.map((j) => (sides.length === 1 ? sides[0].states[j] : tape.join(sides.map((side) => side.states[j]))));
-    const whole = sides.length === 1 ? sides[0].last : tape.join(sides.map((side) => side.last));
-    return { k: tape.weave(annotations), whole, S, words: S - (this.spec.mask ? 1 : 0), kept: new Map() };
+    });
+    const annotations = tape.join(places.flatMap((j) => sides.map(({ states }) => states[j])));
+    const k = { ...annotations, rows: B * S, cols: SIZES.n };
+    const whole = tape.join(sides.map(({ last }) => last));
+    return { k, whole, S, words: S - (this.spec.mask ? 1 : 0), kept: new Map() };
   }
 
   // The weights of a query at step i, counted from 0: (B, S).
   attend(tape, q, i, memory) {
-    const { spec } = this;
+    const { spec, parameters } = this;
     const { S, words } = memory;
-    let scores = tape.shape(compute(tape, this.score, this.own, { ...memory, q, i: i + 1 }), q.rows, S);
-    if (spec.sharp) scores = tape.pair("*", scores, tape.constant(1, 1, [RECIPE.sharpness]));
-    if (spec.window === "global") return tape.softmax(scores, (_, s) => s < words);
     const { D } = SIZES;
-    if (spec.window === "local-m") {
-      const p = Math.min(i, words - 1);
-      return tape.softmax(scores, (_, s) => s < words && Math.abs(s - p) <= D);
-    }
-    const hidden = tape.curve("tanh", tape.linear(q, this.parameters["window.W"]));
-    const share = tape.curve("sigmoid", tape.linear(hidden, this.parameters["window.v"]));
-    const p = tape.pair("*", share, tape.constant(1, 1, [words]));
-    const weights = tape.softmax(scores, (b, s) => s < words && Math.abs(s - p.data[b]) <= D);
-    return tape.pair("*", weights, tape.bell(p, S, D / 2));
+    const each = compute(tape, this.score, this.own, { ...memory, q, i: i + 1 }); // (B * S, 1)
+    const scored = { ...each, rows: q.rows, cols: S };
+    const scores = spec.sharp ? tape.pair("*", scored, tape.number(RECIPE.sharpness)) : scored;
+    const within = (centre) =>
+      tape.softmax(scores, (b, s) => s < words && Math.abs(s - centre(b)) <= D);
+    if (spec.window === "global") return tape.softmax(scores, (_, s) => s < words);
+    if (spec.window === "local-m") return within(() => Math.min(i, words - 1));
+    const hidden = tape.curve("tanh", tape.linear(q, parameters["window.W"]));
+    const share = tape.curve("sigmoid", tape.linear(hidden, parameters["window.v"]));
+    const p = tape.pair("*", share, tape.number(words));
+    // exp(-(s - p)^2 / (2 sigma^2)), where sigma is D / 2
+    const apart = tape.pair("-", tape.matrix(1, S, [...Array(S).keys()]), p);
+    const bell = tape.curve("exp", tape.pair("*", tape.pair("*", apart, apart), tape.number(-2 / (D * D))));
+    return tape.pair("*", within((b) => p.data[b]), bell);
   }
 
-  // The loss of a batch, and the weights of each step, (B, S) each; none without attention.
+  // The loss of a batch, what it says of each word (T * B, words), and the weights of each step,
+  // (B, S) each; none without attention.
   run(tape, { x, read, y }) {
     const { spec, parameters } = this;
-    const [U, C, F] = ["U", "C", "F"].map((name) => parameters[`decoder.${name}`]);
+    const { W, U, b, C, F } = this.decoder;
     const B = x[0].length;
     const memory = this.encode(tape, x);
-    const embedded = tape.lookup(parameters.target, concat(read));
-    const inputs = tape.linear(embedded, parameters["decoder.W"], parameters["decoder.b"]);
+    const inputs = tape.linear(tape.lookup(parameters.target, read.flat()), W, b);
     let s = tape.matrix(B, SIZES.n);
     let t = tape.matrix(B, SIZES.n); // the output layer's vector, fed on
+    let context = memory.whole;
     const [outputs, aligned] = [[], []];
-    for (let i = 0; i < read.length; i++) {
-      let context = memory.whole;
-      const attend = (q) => {
-        aligned.push(this.attend(tape, q, i, memory));
-        context = tape.blend(aligned.at(-1), memory.k);
+    read.forEach((_, i) => {
+      const attend = (order) => {
+        if (!spec.attention || spec.asks !== order) return;
+        aligned.push(this.attend(tape, s, i, memory));
+        context = tape.blend(aligned[i], memory.k);
       };
-      if (spec.attention && spec.asks === "before") attend(s);
+      attend("before");
       let input = tape.slice(inputs, i * B, B);
       if (C) input = tape.pair("+", input, tape.linear(context, C));
       if (F) input = tape.pair("+", input, tape.linear(t, F));
       s = tape.gru(input, tape.linear(s, U), s);
-      if (spec.attention && spec.asks === "after") attend(s);
+      attend("after");
       t = tape.curve("tanh", tape.linear(tape.join([context, s]), parameters["output.W"]));
       outputs.push(t);
-    }
+    });
     const logits = tape.linear(tape.stack(outputs), parameters["output.V"], parameters["output.b"]);
-    return { loss: tape.surprise(logits, concat(y)), aligned };
+    return { loss: tape.surprise(logits, y.flat()), logits, aligned };
   }
 }
 
-// ------------------------------------------------------------------------------ training
+// --- training
 
-class Adam {
-  constructor(parameters) {
-    this.list = Object.values(parameters);
-    this.moments = this.list.map(({ data }) => [new Float64Array(data.length), new Float64Array(data.length)]);
-    this.time = 0;
-  }
-
-  // One step down the gradients, which are cut to a norm of 1 and then forgotten. The norm.
-  step() {
+// A function that takes one step of Adam (Kingma and Ba 2015) down the gradients, which are cut to a
+// norm of RECIPE.clip and then forgotten, and answers that norm.
+function adam(parameters) {
+  const zeros = ({ data }) => new Float64Array(data.length);
+  const list = Object.values(parameters).map((one) => ({ ...one, mean: zeros(one), square: zeros(one) }));
+  const [keepMean, keepSquare] = [0.9, 0.999];
+  let time = 0;
+  return () => {
     let squares = 0;
-    for (const { grad } of this.list) for (let at = 0; at < grad.length; at++) squares += grad[at] * grad[at];
+    for (const { grad } of list) for (let at = 0; at < grad.length; at++) squares += grad[at] * grad[at];
     const norm = Math.sqrt(squares);
     if (!Number.isFinite(norm)) return norm;
     const scale = Math.min(1, RECIPE.clip / norm) || 1;
-    const [keepMean, keepSquare] = [0.9, 0.999];
-    this.time++;
-    const rate = (RECIPE.rate * Math.sqrt(1 - keepSquare ** this.time)) / (1 - keepMean ** this.time);
-    this.list.forEach(({ data, grad }, which) => {
-      const [mean, square] = this.moments[which];
+    time++;
+    const rate = (RECIPE.rate * Math.sqrt(1 - keepSquare ** time)) / (1 - keepMean ** time);
+    for (const { data, grad, mean, square } of list) {
       for (let at = 0; at < data.length; at++) {
         const g = grad[at] * scale;
         mean[at] = keepMean * mean[at] + (1 - keepMean) * g;
@@ -310,21 +283,21 @@ class Adam {
         data[at] -= (rate * mean[at]) / (Math.sqrt(square[at]) + 1e-8);
       }
       grad.fill(0);
-    });
+    }
     return norm;
-  }
+  };
 }
 
-// Sentences -> lists of those with as many source words.
+// Number of source words -> the sentences that have as many.
 function byLength(sentences) {
-  const found = new Map();
-  for (const one of sentences) {
-    const length = one.source.length;
-    if (!found.has(length)) found.set(length, []);
-    found.get(length).push(one);
-  }
-  return found;
+  const lengths = new Set(sentences.map((one) => one.source.length));
+  return new Map(Array.from(lengths, (length) => [length, sentences.filter((one) => one.source.length === length)]));
 }
+
+const row = ({ data, cols }, r) => data.subarray(r * cols, (r + 1) * cols);
+const top = (numbers) => numbers.reduce((best, x, at) => (x > numbers[best] ? at : best), 0);
+const mean = (list, pick) => (list.length ? list.reduce((sum, one) => sum + pick(one), 0) / list.length : null);
+const entropy = (weights) => -weights.reduce((sum, p) => (p > 0 ? sum + p * Math.log2(p) : sum), 0);
 
 export class Training {
   constructor(options = {}) {
@@ -333,10 +306,10 @@ export class Training {
     this.train = train;
     this.heldOut = [...byLength(heldOut).values()];
     this.lengths = byLength(train);
-    this.source = new Vocabulary(train.map((one) => one.source));
-    this.target = new Vocabulary(train.map((one) => one.target));
+    this.source = vocabulary(train.map((one) => one.source));
+    this.target = vocabulary(train.map((one) => one.target));
     this.model = new Model(this.spec, this.source.words.length, this.target.words.length);
-    this.adam = new Adam(this.model.parameters);
+    this.step = adam(this.model.parameters);
     this.tape = new Tape();
     this.random = chance(2000 + this.spec.seed);
     this.updates = 0;
@@ -345,67 +318,53 @@ export class Training {
     this.shown = heldOut.reduce((best, one) => (apart(one) < apart(best) ? one : best));
   }
 
-  pick(list) {
-    return list[Math.floor(this.random() * list.length)];
+  run(sentences) {
+    this.tape.clear();
+    const encoded = batch(sentences, this.source, this.target);
+    return { ...this.model.run(this.tape, encoded), ids: encoded.y.flat().filter((id) => id >= 0) };
   }
 
   // One batch forwards and backwards, and one step of Adam. False, if numbers ceased to be numbers.
   update() {
     if (this.trouble) return false;
-    const alike = this.lengths.get(this.pick(this.train).source.length);
-    const sentences = Array.from({ length: SIZES.batch }, () => this.pick(alike));
-    this.tape.clear();
-    this.tape.recording = true;
-    const { loss } = this.model.run(this.tape, batch(sentences, this.source, this.target));
+    const alike = this.lengths.get(among(this.train, this.random).source.length);
+    const { loss } = this.run(Array.from({ length: SIZES.batch }, () => among(alike, this.random)));
     this.tape.backward(loss);
-    const norm = this.adam.step();
-    if (!Number.isFinite(loss.data[0]) || !Number.isFinite(norm)) {
-      this.trouble = { key: Number.isFinite(loss.data[0]) ? "gradient_lost" : "loss_lost", given: { update: this.updates + 1 } };
-      return false;
-    }
-    this.updates++;
-    return true;
+    const norm = this.step();
+    const lost = !Number.isFinite(loss.data[0]) ? "loss_lost" : !Number.isFinite(norm) ? "gradient_lost" : null;
+    if (lost) this.trouble = { key: lost, given: { update: this.updates + 1 } };
+    else this.updates++;
+    return !lost;
   }
 
   // Held-out sentences, forced: the words before are the right ones.
   look() {
-    this.tape.recording = false;
-    const total = { loss: 0, tokens: 0, right: 0, words: 0, mass: 0, top: 0, linked: 0, entropy: 0 };
-    let drawn;
+    const [words, losses] = [[], []];
+    let rows;
     for (const sentences of this.heldOut) {
-      this.tape.clear();
-      const encoded = batch(sentences, this.source, this.target);
-      const { loss, aligned } = this.model.run(this.tape, encoded);
-      const tokens = sentences.reduce((sum, one) => sum + one.target.length + 1, 0);
-      total.loss += loss.data[0] * tokens;
-      total.tokens += tokens;
+      const { loss, ids, logits, aligned } = this.run(sentences);
+      losses.push(...ids.map(() => loss.data[0]));
       sentences.forEach((one, b) => {
-        const row = (i) => aligned[i].data.subarray(b * aligned[i].cols, (b + 1) * aligned[i].cols);
-        const guess = (i) => loss.best[i * sentences.length + b];
-        one.target.forEach((_, i) => {
-          total.words++;
-          total.right += guess(i) === encoded.y[i][b] && guess(i) !== 0;
-          if (!aligned.length) return;
-          const weights = row(i);
-          for (const weight of weights) if (weight > 0) total.entropy -= weight * Math.log2(weight);
-          if (!one.links) return;
-          total.linked++;
-          total.mass += weights[one.links[i]];
-          total.top += weights.indexOf(Math.max(...weights)) === one.links[i];
-        });
-        if (one !== this.shown) return;
-        drawn = [...one.target, END].map((word, i) => ({ word, guess: this.target.words[guess(i)], weights: aligned.length ? Array.from(row(i)) : null }));
+        const told = [...one.target, END].map((word, i) => ({
+          word,
+          guess: this.target.words[top(row(logits, i * sentences.length + b))],
+          weights: aligned.length ? Array.from(row(aligned[i], b)) : null,
+          link: one.links?.[i],
+        }));
+        if (one === this.shown) rows = told;
+        words.push(...told.slice(0, -1));
       });
     }
-    const share = (sum, of) => (of && this.spec.attention ? sum / of : null);
+    const seen = words.filter((one) => one.weights);
+    const linked = seen.filter((one) => one.link !== undefined);
     return {
       updates: this.updates,
-      loss: total.loss / total.tokens,
-      right: total.right / total.words,
-      mass: share(total.mass, total.linked),
-      top: share(total.top, total.linked),
-      entropy: share(total.entropy, total.words),
-      rows: drawn,
+      loss: mean(losses, (loss) => loss),
+      right: mean(words, (one) => one.guess === one.word),
+      mass: mean(linked, (one) => one.weights[one.link]),
+      top: mean(linked, (one) => top(one.weights) === one.link),
+      entropy: mean(seen, (one) => entropy(one.weights)),
+      rows,
     };
   }
 

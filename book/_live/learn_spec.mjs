@@ -17,13 +17,13 @@ export const SCORES = {
 };
 
 export const DEFAULTS = {
-  task: "german", // or "copy", "reverse", "own"
+  task: "german",
   score: SCORES.dot,
-  asks: "after", // or "before"
-  window: "global", // or "local-m", "local-p"
+  asks: "after",
+  window: "global",
   attention: true,
   feeding: false,
-  length: 8, // words of the longest sentence, 4 to 16
+  length: 8, // words of the longest sentence
   seed: 1,
   mask: true,
   directions: 2,
@@ -32,6 +32,9 @@ export const DEFAULTS = {
   same: false, // one article for all
   pairs: "", // of the task "own": a line each, German = English
 };
+
+const LENGTHS = Array.from({ length: 13 }, (_, at) => 4 + at);
+const CHOICES = { task: TASKS, asks: ASKS, window: WINDOWS, length: LENGTHS, directions: [1, 2] };
 
 // Each is where its sentence (`look_...`) holds; DEFAULTS has what the switches do.
 const ADDITIVE = { score: SCORES.additive, asks: "before" };
@@ -43,14 +46,14 @@ export const BREAKS = {
   same: { same: true, length: 10, ...ADDITIVE },
 };
 
-const PLAIN = { yes: true, no: false };
+const written = (value) => (typeof value === "boolean" ? (value ? "yes" : "no") : String(value));
 
 // What differs from the defaults, as the end of an address.
 export function toAddress(spec) {
   const told = new URLSearchParams();
   for (const [name, usual] of Object.entries(DEFAULTS)) {
-    if (spec[name] === usual || (name === "pairs" && (spec.task !== "own" || spec.pairs.length > MOST_SHARED))) continue;
-    told.set(name, typeof usual === "boolean" ? (spec[name] ? "yes" : "no") : spec[name]);
+    const left = name === "pairs" && (spec.task !== "own" || spec.pairs.length > MOST_SHARED);
+    if (spec[name] !== usual && !left) told.set(name, written(spec[name]));
   }
   return `#learn?${told}`;
 }
@@ -59,17 +62,11 @@ export function toAddress(spec) {
 export function fromAddress(text, before = DEFAULTS) {
   if (!text.startsWith("#learn")) return { ...before };
   const told = new URLSearchParams(text.slice(text.indexOf("?") + 1 || text.length));
-  const choices = { task: TASKS, window: WINDOWS, asks: ASKS };
   const spec = { ...DEFAULTS };
-  for (const [name, usual] of Object.entries(DEFAULTS)) {
-    const value = told.get(name);
-    if (value === null) continue;
-    const whole = /^\d{1,9}$/.test(value) ? Number(value) : NaN;
-    if (typeof usual === "boolean") spec[name] = PLAIN[value] ?? usual;
-    else if (name === "length") spec[name] = whole >= 4 && whole <= 16 ? whole : usual;
-    else if (name === "directions") spec[name] = whole === 1 ? 1 : 2;
-    else if (name === "seed") spec[name] = whole >= 0 ? whole : usual;
-    else if (!choices[name] || choices[name].includes(value)) spec[name] = value;
+  for (const [name, value] of told) {
+    const choices = CHOICES[name] ?? (typeof spec[name] === "boolean" ? [true, false] : [value]);
+    if (name === "seed") spec.seed = /^\d{1,9}$/.test(value) ? Number(value) : spec.seed;
+    else if (Object.hasOwn(spec, name)) spec[name] = choices.find((one) => written(one) === value) ?? spec[name];
   }
   return spec;
 }

@@ -43,7 +43,8 @@ let boxes = 0;
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// One value over the updates: its name, its number now, and a line up to now.
+// One value over the updates: its name, its number now, a line up to now, and at its left the numbers
+// of its top and bottom.
 class Curve {
   constructor(title, pick, { write = percent, most = 1, second } = {}) {
     Object.assign(this, { pick, write, most, second });
@@ -51,7 +52,9 @@ class Curve {
     this.svg = document.createElementNS(SVG, "svg");
     for (const [name, value] of Object.entries({ viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" })) this.svg.setAttribute(name, value);
     this.svg.innerHTML = '<path class="axis" d="M0 39.5H100"/><path class="other"/><path class="all"/><path class="now"/>';
-    this.element = make("div", { class: "learn-curve" }, make("p", {}, make("span", {}, title), " ", this.number), this.svg);
+    this.highest = make("span");
+    const scale = make("div", { class: "learn-scale", "aria-hidden": "true" }, this.highest, make("span", {}, write(0)));
+    this.element = make("div", { class: "learn-curve" }, make("p", {}, make("span", {}, title), " ", this.number), scale, this.svg);
   }
 
   draw(looks, at) {
@@ -61,6 +64,7 @@ class Curve {
     this.number.textContent = this.write(value);
     const last = Math.max(1, looks.at(-1).updates);
     const most = typeof this.most === "function" ? this.most(looks) : this.most;
+    this.highest.textContent = this.write(most);
     const x = (look) => ((100 * look.updates) / last).toFixed(2);
     const path = (pick) => looks.map((look, n) => `${n ? "L" : "M"}${x(look)} ${(39 - 37 * Math.min(1, pick(look) / most)).toFixed(2)}`).join("");
     const [, other, all, now] = this.svg.children;
@@ -106,8 +110,12 @@ class View {
       this[name] = field;
       return make("p", { class: "learn-field" }, make("label", { for: field.id }, say(name)), field);
     };
-    const toggle = (name, label, on, off) => {
-      const field = make("input", { type: "checkbox", id: `${this.name}-${name}`, onchange: () => this.change(field.checked ? on : off) });
+    const toggle = (name, label, on, off, then = () => {}) => {
+      const chosen = () => {
+        this.change(field.checked ? on : off);
+        then();
+      };
+      const field = make("input", { type: "checkbox", id: `${this.name}-${name}`, onchange: chosen });
       this[name] = field;
       return make("p", { class: "learn-check" }, field, make("label", { for: field.id }, label));
     };
@@ -144,7 +152,7 @@ class View {
       { class: "learn-more" },
       make("summary", {}, say("break")),
       Object.entries(BREAKS).map(([name, spec]) =>
-        make("div", { class: "learn-break" }, toggle(name, say(`break_${name}`), { ...usual, ...spec }, { [name]: DEFAULTS[name] }), make("p", { class: "learn-look" }, say(`look_${name}`))),
+        make("div", { class: "learn-break" }, toggle(name, say(`break_${name}`), { ...usual, ...spec }, { [name]: DEFAULTS[name] }, () => this.reveal()), make("p", { class: "learn-look" }, say(`look_${name}`))),
       ),
     );
 
@@ -166,19 +174,27 @@ class View {
     const back = make("p", { class: "learn-field" }, make("label", { for: this.back.id }, say("back"), this.backText), this.back);
     this.told = make("p", { class: "live-say", "aria-live": "off" });
     this.heard = make("p", { class: "live-hidden", "aria-live": "polite" });
-    this.box.replaceChildren(
+    this.buttons = make("div", { class: "live-buttons" }, this.play, this.stepper, this.again, this.counted);
+    this.watch = make("p", { class: "learn-look" });
+    this.parts = [
       make("div", { class: "learn-choices" }, select("task", TASKS), this.lengthField, presets),
       this.own,
       this.scoreField,
       this.wrong,
-      make("div", { class: "live-buttons" }, this.play, this.stepper, this.again, this.counted),
+      this.buttons,
+      this.watch,
       make("div", { class: "learn-bench" }, make("div", { class: "learn-picture" }, this.scroll, back, this.legend), make("div", { class: "learn-curves" }, this.curves.map((one) => one.element))),
       this.told,
       this.heard,
       more,
       this.breaks,
-    );
+    ];
     this.box.classList.add("learn-on");
+  }
+
+  // All at once, when there is something to show: nothing below moves twice.
+  mount() {
+    if (!this.play.isConnected) this.box.replaceChildren(...this.parts);
   }
 
   // The fields say what the spec says.
@@ -188,6 +204,9 @@ class View {
     for (const name of ["task", "asks", "window"]) this[name].value = spec[name];
     for (const name of ["attention", "feeding"]) this[name].checked = spec[name];
     for (const [name, broken] of Object.entries(BREAKS)) this[name].checked = spec[name] === broken[name];
+    const broken = Object.keys(BREAKS).filter((name) => this[name].checked);
+    this.watch.textContent = broken.map((name) => this.say(`look_${name}`)).join(" ");
+    this.watch.hidden = !broken.length;
     this.score.value = Object.keys(SCORES).find((name) => SCORES[name] === spec.score) ?? "edited";
     for (const field of [this.asks, this.window, this.score, this.line]) field.disabled = !spec.attention;
     if (this.line !== document.activeElement) this.line.value = spec.score;
@@ -206,6 +225,13 @@ class View {
     this.fill();
     if (this.share) history.replaceState(history.state, "", toAddress(this.spec));
     this.begin(this.training);
+  }
+
+  // Buttons and picture come into sight, where one of them is not.
+  reveal() {
+    const below = this.scroll.getBoundingClientRect().bottom > innerHeight;
+    if (below || this.buttons.getBoundingClientRect().top < 0)
+      this.buttons.scrollIntoView({ block: "start", behavior: still() ? "auto" : "smooth" });
   }
 
   later(news) {
@@ -253,6 +279,7 @@ class View {
       if (look.updates && !this.looks.length) return; // of a training before this one
       this.looks.push(look);
       if (this.looks.length > MOST_LOOKS && this.at < 0) this.looks = this.looks.filter((_, n) => n % 2 === 0 || n > MOST_LOOKS - 20);
+      if (ready) this.draw();
       this.due ??= (still() ? setTimeout : requestAnimationFrame)(() => this.draw(), 250);
     }
     if (paused !== undefined) {
@@ -267,12 +294,14 @@ class View {
     const caret = at === undefined ? [] : [make("code", {}, `${this.spec.score}\n${" ".repeat(at)}^`), make("br")];
     this.wrong.replaceChildren(...caret, this.say(key, given));
     this.wait(false);
+    this.mount();
     this.box.dataset.refused = "true";
   }
 
   complain(message) {
     delete this.box.dataset.refused;
     this.wrong.replaceChildren(message);
+    if (message) this.mount();
   }
 
   // --- the picture
@@ -330,6 +359,7 @@ class View {
     this.backText.textContent = this.say("update", { updates });
     this.back.setAttribute("aria-valuetext", this.backText.textContent);
     this.counted.textContent = this.say("updates", { updates: looks.at(-1).updates });
+    this.mount();
     Object.assign(this.box.dataset, { updates: looks.at(-1).updates, shown: updates, mass: look.mass ?? "" });
     this.tell();
   }

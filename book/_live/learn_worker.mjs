@@ -11,36 +11,34 @@ let run = null;
 let limit = 0; // trains up to this update
 const turn = new MessageChannel(); // sooner than a timer, and messages of the page come between
 
-const every = () => (run.updates < 20 ? 1 : run.updates < 300 ? 5 : 20);
-
-function update() {
+function update(every) {
   if (!run.update()) {
     limit = 0;
-    postMessage({ trouble: run.trouble, look: null });
-  } else if (run.updates % every() === 0) postMessage({ look: run.look() });
+    postMessage({ trouble: run.trouble });
+  } else if (run.updates % every === 0) postMessage({ look: run.look() });
 }
-
-turn.port1.onmessage = () => {
-  const begun = performance.now();
-  while (run.updates < limit && performance.now() - begun < SLICE) update();
-  if (run.updates < limit) turn.port2.postMessage(null);
-  else if (limit) pause();
-};
 
 function pause() {
   limit = 0;
   postMessage({ paused: run.updates });
 }
 
+turn.port1.onmessage = () => {
+  const begun = performance.now();
+  while (run.updates < limit && performance.now() - begun < SLICE) update(run.updates < 20 ? 1 : run.updates < 300 ? 5 : 20);
+  if (run.updates < limit) turn.port2.postMessage(null);
+  else if (limit) pause();
+};
+
 onmessage = ({ data }) => {
   if (data.start) {
     limit = 0;
+    run = null;
     try {
       run = new Training(data.start);
       postMessage({ ready: run.about(), look: run.look() });
     } catch (error) {
       if (!error.key) throw error;
-      run = null;
       postMessage({ refused: { key: error.key, given: error.given, at: error.at } });
     }
   }
@@ -50,6 +48,5 @@ onmessage = ({ data }) => {
     turn.port2.postMessage(null);
   }
   if (data.pause) pause();
-  if (data.step && run.update()) postMessage({ look: run.look() });
-  else if (data.step) postMessage({ trouble: run.trouble });
+  if (data.step) update(1);
 };

@@ -13,10 +13,14 @@
 import { CURVES } from "./tape.mjs";
 
 export const PLACES = 26; // of a location score: source words and the sentence's end
-export const LONGEST = 120; // characters
+const LONGEST = 120; // characters
 const DEEPEST = 20; // brackets in brackets
-const VECTORS = ["u", "v", "w"]; // learned
-const LEARNED = ["a", "b"];
+
+const VECTORS = [..."qkuvw"];
+const NUMBERS = [..."nijSab"];
+const LEARNED = [..."uvwab"];
+const isMatrix = (name) => /^[A-RT-Z]$/.test(name);
+const isFunction = (name) => name === "dot" || isMatrix(name) || Object.hasOwn(CURVES, name);
 
 // What cannot be done, as a key of the page's words (learn_words.mjs) and what they say it about;
 // `at` is the place in the line.
@@ -31,206 +35,181 @@ const refuse = (at, key, given = {}) => {
   throw new Refusal(key, { column: at + 1, ...given }, at);
 };
 
-// ------------------------------------------------------------------------------ reading
+// --- reading
+
+const TOKEN = /(?<number>\d+(\.\d+)?)|(?<name>[A-Za-z]+)|[-+*/()[\],;]|(?<strange>\S)/gu;
 
 function tokens(text) {
-  const found = [];
-  const pattern = /\s*(?:(\d+(?:\.\d+)?)|([A-Za-z]+)|([-+*/()[\],;]))/y;
-  let at = 0;
-  while (text.slice(at).trim()) {
-    pattern.lastIndex = at;
-    const match = pattern.exec(text);
-    if (!match) {
-      at += text.slice(at).search(/\S/);
-      refuse(at, "sign", { sign: text[at] });
-    }
-    const kind = match[1] ? "number" : match[2] ? "name" : match[3];
-    const word = match[1] ?? match[2] ?? match[3];
-    found.push({ kind, text: word, at: pattern.lastIndex - word.length });
-    at = pattern.lastIndex;
-  }
-  return found;
+  const found = [...text.matchAll(TOKEN)].map(({ 0: word, index: at, groups }) => {
+    if (groups.strange) refuse(at, "sign", { sign: word });
+    return { kind: groups.number ? "number" : groups.name ? "name" : word, text: word, at };
+  });
+  return [...found, { kind: "end", text: "", at: text.trimEnd().length }];
 }
 
 // The line as a tree: { kind, at, ... }.
 export function parse(text) {
   if (text.length > LONGEST) refuse(LONGEST, "long", { most: LONGEST });
+  if (!text.trim()) refuse(0, "empty");
   const found = tokens(text);
-  let next = 0;
-  let depth = 0;
-  const end = { kind: "end", text: "", at: text.trimEnd().length };
-  const peek = () => found[next] ?? end;
-  const is = (kind) => peek().kind === kind;
+  let [next, depth] = [0, 0];
+  const is = (kind) => found[next].kind === kind;
   const take = (kind) => {
-    const token = peek();
-    if (token.kind !== kind) refuse(token.at, token === end ? "missing_at_end" : "missing", { what: kind, next: token.text });
-    next++;
-    return token;
+    const { at, kind: here, text: word } = found[next];
+    if (here !== kind) refuse(at, here === "end" ? "missing_at_end" : "missing", { what: kind, next: word });
+    return found[next++];
   };
-  const list = (separator, close) => {
-    if (++depth > DEEPEST) refuse(peek().at, "deep");
-    const parts = [sum()];
-    while (is(separator)) {
-      next++;
-      parts.push(sum());
-    }
-    take(close);
+  const deeper = (key, read) => {
+    if (++depth > DEEPEST) refuse(found[next].at, key);
+    const parts = read();
     depth--;
     return parts;
   };
+  const list = (separator, close) =>
+    deeper("deep", () => {
+      const parts = [sum()];
+      while (is(separator)) {
+        next++;
+        parts.push(sum());
+      }
+      take(close);
+      return parts;
+    });
   const atom = () => {
-    const token = peek();
-    const { at } = token;
-    next++;
-    if (token.kind === "number") return { kind: "number", at, text: token.text };
-    if (token.kind === "name") {
-      if (!is("(")) return { kind: "name", at, name: token.text };
+    const { kind, at, text: word } = found[next++];
+    if (kind === "number") return { kind, at, text: word };
+    if (kind === "name" && !is("(")) return { kind, at, name: word };
+    if (kind === "name") {
       next++;
-      return { kind: "call", at, name: token.text, parts: list(",", ")") };
+      return { kind: "call", at, name: word, parts: list(",", ")") };
     }
-    if (token.kind === "(") return list("none", ")")[0];
-    if (token.kind === "[") return { kind: "join", at, parts: list(";", "]") };
-    return refuse(at, token === end ? "nothing_at_end" : "nothing", { next: token.text });
+    if (kind === "(") return list("none", ")")[0];
+    if (kind === "[") return { kind: "join", at, parts: list(";", "]") };
+    return refuse(at, kind === "end" ? "nothing_at_end" : "nothing", { next: word });
   };
   const factor = () => {
-    const { at } = peek();
-    if (is("-")) {
-      if (++depth > DEEPEST) refuse(at, "signs");
-      next++;
-      const of = { kind: "minus", at, parts: [factor()] };
-      depth--;
-      return of;
-    }
+    if (is("-")) return deeper("signs", () => ({ kind: "minus", at: take("-").at, parts: [factor()] }));
     const of = atom();
     if (!is("[")) return of;
-    const { at: bracket } = take("[");
-    const { text: name, at: here } = peek();
-    if (name !== "j") refuse(here, "only_j");
+    const { at } = take("[");
+    if (found[next].text !== "j") refuse(found[next].at, "only_j");
     next++;
     take("]");
-    return { kind: "place", at: bracket, parts: [of] };
+    return { kind: "place", at, parts: [of] };
   };
   const chain = (signs, part) => () => {
     let left = part();
-    while (signs.includes(peek().kind)) {
+    while (signs.some(is)) {
       const { kind, at } = found[next++];
       left = { kind: "pair", at, sign: kind, parts: [left, part()] };
     }
     return left;
   };
-  const product = chain(["*", "/"], factor);
-  const sum = chain(["+", "-"], product);
-  if (!found.length) refuse(0, "empty");
+  const sum = chain(["+", "-"], chain(["*", "/"], factor));
   const tree = sum();
-  if (next < found.length) refuse(peek().at, "follows", { next: peek().text });
+  if (!is("end")) refuse(found[next].at, "follows", { next: found[next].text });
   return tree;
 }
 
-// ------------------------------------------------------------------------------ shapes
+// --- shapes
 
 // What each part is: `size`, how many numbers; `asks`, whether it changes with the query; `reads`,
 // whether it has a value for each source word. Answers a plan: { tree, weights: { name: [rows,
 // cols] } } or throws a Refusal that says where, and which shapes.
 export function plan(text, { n, d }) {
-  const tree = parse(text);
   const weights = {};
-  const need = (node, name, rows, cols) => {
-    const [r, c] = weights[name] ?? [rows, cols]; // names are single letters here
-    if (r !== rows || c !== cols)
-      refuse(node.at, "matrix_twice", { name, r, c, rows, cols });
-    weights[name] = [rows, cols];
+  const learn = ({ at, name }, rows, cols) => {
+    const [r, c] = (weights[name] ??= [rows, cols]);
+    if (r !== rows || c !== cols) refuse(at, "matrix_twice", { name, r, c, rows, cols });
+    return rows;
   };
-  const leaf = (node, numbers, asks, reads) => Object.assign(node, { size: numbers, asks, reads });
-  const name = (node) => {
-    const given = { q: [n, true, false], k: [d, false, true], n: [1, false, false], S: [1, false, false], i: [1, true, false], j: [1, false, true] };
-    if (Object.hasOwn(given, node.name)) return leaf(node, ...given[node.name]);
-    const vector = VECTORS.includes(node.name);
-    if (!vector && !LEARNED.includes(node.name)) {
-      const bare = Object.hasOwn(CURVES, node.name) || node.name === "dot" || /^[A-Z]$/.test(node.name);
-      refuse(node.at, bare ? "brackets" : "unknown", { name: node.name, inside: node.name === "dot" ? "q, k" : "q" });
-    }
-    need(node, node.name, 1, vector ? n : 1);
-    return leaf(node, vector ? n : 1, false, false);
-  };
-  const call = (node, rows) => {
-    const wanted = node.name === "dot" ? 2 : 1;
-    const matrix = /^[A-Z]$/.test(node.name) && node.name !== "S";
-    if (!matrix && node.name !== "dot" && !Object.hasOwn(CURVES, node.name))
-      refuse(node.at, "function", { name: node.name, known: Object.keys(CURVES).join(", ") });
-    if (node.parts.length !== wanted)
-      refuse(node.at, wanted === 1 ? "one_argument" : "two_arguments", { name: node.name, count: node.parts.length });
-    const [x, y] = node.parts;
-    if (node.name === "dot" && (x.size === 1 || x.size !== y.size))
-      refuse(node.at, "dot_sizes", { x: { size: x.size }, y: { size: y.size } });
-    if (matrix && x.size === 1) refuse(node.at, "matrix_of_number", { name: node.name });
-    if (matrix) need(node, node.name, rows, x.size);
-    node.size = matrix ? rows : node.name === "dot" ? 1 : x.size;
-  };
-  const visit = (node, rows = n) => {
-    if (node.kind === "number") return leaf(node, 1, false, false);
-    if (node.kind === "name") return name(node);
-    const { parts } = node;
-    const picks = node.kind === "place";
-    if (picks && !(parts[0].kind === "call" && /^[A-Z]$/.test(parts[0].name)))
-      refuse(node.at, "j_of_matrix");
-    parts.forEach((part) => visit(part, picks ? PLACES : n));
-    node.asks = parts.some((part) => part.asks);
-    node.reads = picks || parts.some((part) => part.reads);
-    const [x, y] = parts;
-    if (node.kind === "call") call(node, rows);
-    else if (node.kind === "minus") node.size = x.size;
-    else if (node.kind === "join") {
+  const sizes = {
+    number: () => 1,
+    name(node) {
+      const { at, name } = node;
+      const vector = VECTORS.includes(name);
+      if (!vector && !NUMBERS.includes(name))
+        refuse(at, isFunction(name) ? "brackets" : "unknown", { name, inside: name === "dot" ? "q, k" : "q" });
+      const size = name === "k" ? d : vector ? n : 1;
+      if (LEARNED.includes(name)) learn(node, 1, size);
+      return size;
+    },
+    call(node, [x, y], rows) {
+      const { at, name, parts: { length: count } } = node;
+      if (!isFunction(name)) refuse(at, "function", { name, known: Object.keys(CURVES).join(", ") });
+      if (name === "dot") {
+        if (count !== 2) refuse(at, "two_arguments", { name, count });
+        if (x.size === 1 || x.size !== y.size) refuse(at, "dot_sizes", { x, y });
+        return 1;
+      }
+      if (count !== 1) refuse(at, "one_argument", { name, count });
+      if (!isMatrix(name)) return x.size;
+      if (x.size === 1) refuse(at, "matrix_of_number", { name });
+      return learn(node, rows, x.size);
+    },
+    minus: (_, [x]) => x.size,
+    join(_, parts) {
       const bare = parts.find((part) => part.size === 1);
       if (bare) refuse(bare.at, "join_number");
-      node.size = parts.reduce((sum, part) => sum + part.size, 0);
-    } else if (picks) {
-      if (x.reads) refuse(node.at, "j_reads");
-      node.size = 1;
-    } else {
-      if (x.size !== y.size && x.size !== 1 && y.size !== 1)
-        refuse(node.at, "sizes", { sign: node.sign, x: { size: x.size }, y: { size: y.size } });
-      node.size = Math.max(x.size, y.size);
-    }
+      return parts.reduce((sum, part) => sum + part.size, 0);
+    },
+    place({ at }, [x]) {
+      if (x.reads) refuse(at, "j_reads");
+      return 1;
+    },
+    pair({ at, sign }, [x, y]) {
+      if (x.size !== y.size && x.size !== 1 && y.size !== 1) refuse(at, "sizes", { sign, x, y });
+      return Math.max(x.size, y.size);
+    },
+  };
+  const visit = (node, rows = n) => {
+    const { kind, at, name, parts = [] } = node;
+    const picks = kind === "place";
+    if (picks && !isMatrix(parts[0].name)) refuse(at, "j_of_matrix");
+    for (const part of parts) visit(part, picks ? PLACES : n);
+    node.asks = name === "q" || name === "i" || parts.some((part) => part.asks);
+    node.reads = name === "k" || name === "j" || picks || parts.some((part) => part.reads);
+    node.size = sizes[kind](node, parts, rows);
     return node;
   };
-  visit(tree);
-  if (tree.size !== 1) refuse(tree.at, "score_size", { x: { size: tree.size } });
+  const tree = visit(parse(text));
+  if (tree.size !== 1) refuse(tree.at, "score_size", { x: tree });
   return { tree, weights };
 }
 
-// ------------------------------------------------------------------------------ computing
+// --- computing
 
-// The scores of B sentences with S words: (B * S, 1). `given` has the query q (B, n), the keys k
-// (B * S, d), the target's place i, S, `words` (what S stands for), and `kept`, a Map for what is
-// the same for all queries.
-export function compute(tape, { tree, weights }, parameters, given) {
+// The scores of B sentences with S words: (B * S, 1). `learned` has the parameters by name, `given`
+// the query q (B, n), the keys k (B * S, d), the target's place i, S, `words` (what S stands for),
+// and `kept`, a Map for what is the same for all queries.
+export function compute(tape, { tree }, learned, given) {
   const { q, k, i, S, words, kept } = given;
-  const number = (value) => tape.constant(1, 1, [value]);
-  const known = {
-    q: () => q,
-    k: () => k,
-    n: () => number(q.cols),
-    i: () => number(i),
-    S: () => number(words),
-    j: () => tape.constant(k.rows, 1, Array.from({ length: k.rows }, (_, at) => 1 + (at % S))),
+  const known = { n: q.cols, i, S: words };
+  const places = () => Array.from({ length: k.rows }, (_, at) => 1 + (at % S));
+  const named = (name) => {
+    if (name === "q") return q;
+    if (name === "k") return k;
+    return name === "j" ? tape.matrix(k.rows, 1, places()) : (learned[name] ?? tape.number(known[name]));
   };
-  const work = (node) => {
-    if (node.kind === "number") return number(Number(node.text));
-    if (node.kind === "name") return Object.hasOwn(weights, node.name) ? parameters[node.name] : known[node.name]();
-    const parts = node.parts.map(value);
-    if (node.kind === "minus") return tape.pair("*", parts[0], number(-1));
-    if (node.kind === "pair") return tape.pair(node.sign, ...parts);
-    if (node.kind === "join") return tape.join(parts);
-    if (node.kind === "place") return tape.place(parts[0].rows === q.rows ? parts[0] : tape.pair("+", parts[0], tape.matrix(q.rows, 1)), S);
-    if (node.name === "dot") return tape.dot(...parts);
-    if (Object.hasOwn(weights, node.name)) return tape.linear(parts[0], parameters[node.name]);
-    return tape.curve(node.name, parts[0]);
+  const work = ({ kind, name, sign, text, parts = [] }) => {
+    const values = parts.map(value);
+    const [x, y] = values;
+    if (kind === "number") return tape.number(Number(text));
+    if (kind === "name") return named(name);
+    if (kind === "minus") return tape.pair("*", x, tape.number(-1));
+    if (kind === "join") return tape.join(values);
+    if (kind === "place") {
+      const each = tape.repeat(x, q.rows, x.cols);
+      return tape.pieces(k.rows, (r) => [[each, Math.floor(r / S) * x.cols + (r % S), 1]]);
+    }
+    if (name === "dot") return tape.dot(x, y);
+    if (isMatrix(name)) return tape.linear(x, learned[name]);
+    return kind === "pair" ? tape.pair(sign, x, y) : tape.curve(name, x);
   };
   const value = (node) => {
     if (node.asks) return work(node);
     if (!kept.has(node)) kept.set(node, work(node));
     return kept.get(node);
   };
-  const scores = value(tree);
-  return scores.rows === k.rows ? scores : tape.pair("+", scores, tape.matrix(k.rows, 1));
+  return tape.repeat(value(tree), k.rows, 1);
 }

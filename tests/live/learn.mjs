@@ -38,8 +38,9 @@ const tasks = {
     for (const { data } of Object.values(parameters)) data.forEach((x, at) => (data[at] = x * enlarge));
     const alike = [...run.lengths.values()].find((some) => some.length > 4).slice(0, 5);
     const encoded = batch(alike, run.source, run.target);
-    const { loss, aligned } = run.model.run(run.tape, encoded);
-    run.tape.backward(loss);
+    const tape = new Tape();
+    const { loss, aligned } = run.model.run(tape, encoded);
+    tape.backward(loss);
     const each = (answer) => Object.fromEntries(Object.entries(parameters).map(([name, made]) => [name, answer(made)]));
     return {
       parameters: each(table),
@@ -59,7 +60,7 @@ const tasks = {
   /** Scores of given queries and keys, in 64 bits. */
   compute({ text, q, k, S, i, words, parameters }) {
     const tape = new Tape(Float64Array);
-    const made = (rows) => tape.constant(rows.length, rows[0].length, rows.flat());
+    const made = (rows) => tape.matrix(rows.length, rows[0].length, rows.flat());
     const planned = plan(text, { n: q[0].length, d: k[0].length });
     const own = Object.fromEntries(Object.entries(parameters).map(([name, rows]) => [name, made(rows)]));
     return list(compute(tape, planned, own, { q: made(q), k: made(k), S, i, words, kept: new Map() }).data);

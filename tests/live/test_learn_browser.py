@@ -173,6 +173,44 @@ def test_a_break_chooses_what_shows_it(visit):
     assert "seed=2" in page.url
 
 
+def test_on_a_phone_a_break_keeps_picture_and_buttons_in_sight_and_says_what_to_watch(visit):
+    page = visit(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
+    page.get_by_text("Break it").click()
+    page.get_by_label("Read from left to right only").check()
+    page.wait_for_function("location.hash.includes('directions=1')")
+    page.locator(".learn > .learn-look").get_by_text("one place too far").wait_for()
+    train = page.get_by_role("button", name="Train", exact=True).bounding_box()
+    assert train["y"] >= 0
+    picture = page.locator(".learn .live-scroll").bounding_box()
+    assert picture["y"] + picture["height"] <= 844
+    page.get_by_label("Read from left to right only").uncheck()
+    assert page.locator(".learn > .learn-look").is_hidden()
+
+
+def test_curves_have_a_scale(visit):
+    page = visit("#learn?task=copy&length=4")
+    scales = page.locator(".learn-scale").evaluate_all(
+        "all => all.map(scale => [...scale.children].map(end => end.textContent))"
+    )
+    assert scales[1:4] == [["100%", "0%"]] * 3
+    (most_loss, no_loss), (most_bits, no_bits) = scales[0], scales[4]
+    assert no_loss == no_bits == "0.00"
+    assert float(most_loss) > 2
+    assert float(most_bits) > 2
+
+
+def test_nothing_moves_while_it_loads(visit):
+    page = visit()
+    moved = page.evaluate(
+        """() => new Promise(done => {
+            new PerformanceObserver(list => done(list.getEntries().map(one => one.value)))
+                .observe({ type: "layout-shift", buffered: true });
+            setTimeout(() => done([]), 1000);
+        })"""
+    )
+    assert sum(moved) < 0.01
+
+
 def test_a_page_in_korean_speaks_korean(visit):
     page = visit(ready=False)
     page.evaluate(
