@@ -1,6 +1,6 @@
 """Make the package's models again: ``python -m press.weights FOLDER``.
 
-FOLDER is where recording left the trained models (``attnmt record rnnsearch-grammar-0 --models
+FOLDER is where recording left the trained models (``attnmt record rnnsearch-grammar-0 --work
 FOLDER``, and so on). See :mod:`attnmt.book.live.weights`.
 """
 

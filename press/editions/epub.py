@@ -74,10 +74,10 @@ $spine
 """)
 
 
-def core(root: Path = ROOT) -> list[str]:
+def core() -> list[str]:
     """The pages that the book has in this form, in its order."""
-    names = {path.stem for path in lectures(root)} | set(BESIDES)
-    return [page for _, pages in listed(root) for page in pages if Path(page).name in names]
+    names = {path.stem for path in lectures()} | set(BESIDES)
+    return [page for _, pages in listed() for page in pages if Path(page).name in names]
 
 
 def name_of(page: str, place: str = "") -> str:
@@ -208,27 +208,27 @@ def item(name: str, content: bytes) -> str:
     return f'<item id="{xml_id(name)}" href="{name}" media-type="{kind}"{properties}/>'
 
 
-def write_epub(site: Path, target: Path, root: Path = ROOT) -> int:
+def write_epub(site: Path, target: Path) -> int:
     """Write the book from the built site; returns the number of its pages.
 
     Raises:
         Unprintable: a page was not built.
     """
-    config = settings(root)
-    pages = core(root)
+    config = settings()
+    pages = core()
     language = config["sphinx"]["config"].get("language", "en")
     book = Writer(site, pages, language)
     for name in STYLES:
         content = (site / "_static" / name).read_bytes()
         book.files[Path(name).name] = content.replace(b"direction: ltr;", b"")  # readers' own
-    book.files["epub.css"] = (root / "book" / "_style" / "epub.css").read_bytes()
+    book.files["epub.css"] = (ROOT / "book" / "_style" / "epub.css").read_bytes()
     book.files["cover.png"] = (site / "_static" / "share" / "index.png").read_bytes()
     parts = [
         (caption, [(page, book.add(page)) for page in some if page in pages])
-        for caption, some in listed(root)
+        for caption, some in listed()
     ]
     parts = [(caption, some) for caption, some in parts if some]
-    heading = in_words("Contents", site_words(root))
+    heading = in_words("Contents", site_words())
     book.files["contents.xhtml"] = book.page(heading, contents(parts, heading)).encode()
     order = [name_of(pages[0]), "contents.xhtml", *map(name_of, pages[1:])]
     title = config["title"]

@@ -81,9 +81,9 @@ def complaint(stderr: str) -> str:
     return lines[0] if lines else ""
 
 
-def grade(folder: Path, root: Path = ROOT) -> list[tuple[str, str, str]]:
+def grade(folder: Path) -> list[tuple[str, str, str]]:
     """Notebook, exercise and verdict, for each mechanism whose exercise a notebook holds."""
-    book = [m for p in chapters(root) for m in mechanisms(nbformat.read(p, as_version=4), p.stem)]
+    book = [m for p in chapters() for m in mechanisms(nbformat.read(p, as_version=4), p.stem)]
     rows = []
     for path in sorted(folder.rglob("*.ipynb")):
         where = path.relative_to(folder).as_posix()

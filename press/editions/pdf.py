@@ -15,7 +15,6 @@ from playwright.sync_api import sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 from press.browser import chromium
-from press.contents import ROOT
 from press.editions.one_page import Entry, Unprintable, edition, sheet
 
 logging.getLogger("pypdf").setLevel(logging.ERROR)  # it mends what Chromium counts wrong
@@ -52,7 +51,7 @@ def add_outline(pdf: Path, entries: list[Entry], numbers: dict[str, int]) -> Non
     writer.write(pdf)
 
 
-def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
+def print_book(site: Path, target: Path) -> int:
     """Print the built site; returns the number of pages."""
     path = chromium()
     fonts = shutil.which("fc-list") and subprocess.run(["fc-list", ":lang=ko"], capture_output=True)
@@ -61,7 +60,7 @@ def print_book(site: Path, target: Path, root: Path = ROOT) -> int:
             "no font on this machine has Korean letters, which the glossary needs: install one"
             " (on Debian and Ubuntu: apt install fonts-noto-cjk)"
         )
-    text, entries = sheet(site, root)
+    text, entries = sheet(site)
     target.parent.mkdir(parents=True, exist_ok=True)
     source = target.with_suffix(".html")
     source.write_text(text, encoding="utf8")

@@ -153,27 +153,21 @@ def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_weights(tmp_path
 
 # --------------------------------------------------------------------------- stopping and going on
 
-
-@pytest.fixture(autouse=True)
-def ctrl_c_is_heard():
-    """Python's own handler, also where the tests run in the background and Ctrl-C is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard")
 
 
 class Stop(Exception):
     """Something that ends a training from outside."""
 
 
-def stop_after(model, steps, error=Stop):
+def stop_after(model, steps):
     """Let the training of a model fail in the step after some steps."""
     seen = []
 
     def counted(batch):
         seen.append(1)
         if len(seen) > steps and model.training:
-            raise error
+            raise Stop
         return losses_of(model, batch)
 
     model.token_losses = counted

@@ -36,14 +36,7 @@ SMALL = [
     *("--corpus.valid", "20", "--corpus.test", "20", "--corpus.long", "0", "--corpus.names", "0"),
 ]
 CORPUS = SMALL[2:]
-
-
-@pytest.fixture(autouse=True)
-def ctrl_c_is_heard():
-    """Python's own handler, also where the tests run in the background and Ctrl-C is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard")
 
 
 @pytest.fixture

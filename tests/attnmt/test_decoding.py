@@ -54,17 +54,17 @@ def sources(corpus, count=20):
     return [pair.source for pair in corpus.test[:count]]
 
 
-def assert_same(found, expected, atol=1e-9):
+def assert_same(found, expected):
     """The same words, the same score, the same alignment."""
     assert len(found) == len(expected)
     for ours, theirs in zip(found, expected, strict=True):
         assert ours.words == theirs.words
-        assert ours.score == pytest.approx(theirs.score, abs=atol)
+        assert ours.score == pytest.approx(theirs.score, abs=1e-9)
         assert (ours.alignment is None) == (theirs.alignment is None)
         if ours.alignment is not None:
             assert ours.alignment.dtype == np.float32
             assert ours.alignment.shape == theirs.alignment.shape
-            np.testing.assert_allclose(ours.alignment, theirs.alignment, atol=max(atol, 1e-7))
+            np.testing.assert_allclose(ours.alignment, theirs.alignment, atol=1e-7)
 
 
 def forced(model, sentence, words):

@@ -192,11 +192,9 @@ def test_without_unknown_are_the_pairs_whose_words_are_all_known(corpus):
 # ----------------------------------------------------------------------------- two systems compared
 
 
-def two_systems(better=5, size=60):
+def two_systems(better=5):
     """References, and two systems with mistakes of their own; the second makes fewer."""
-    references = [
-        f"sentence {n} has some words of its own , as number {n * n}" for n in range(size)
-    ]
+    references = [f"sentence {n} has some words of its own , as number {n * n}" for n in range(60)]
     first = [r.replace("words", "work") if n % 2 else r for n, r in enumerate(references)]
     second = [r.replace("some", "sum") if n % better == 0 else r for n, r in enumerate(references)]
     return first, second, references

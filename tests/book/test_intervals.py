@@ -10,6 +10,7 @@ import pytest
 
 from attnmt.evidence.claims import judge, verdict_table
 from press.contents import ROOT
+from press.reading import cells_of
 
 BOOK = ROOT / "book"
 NUMBER = r"[+−]\d[\d.,]*"
@@ -74,12 +75,6 @@ def other_rows(cells: list[nbformat.NotebookNode]) -> list[str]:
 
 def pages() -> list[Path]:
     return sorted([*BOOK.glob("*.ipynb"), *BOOK.glob("*.md")])
-
-
-def cells_of(path: Path) -> list[nbformat.NotebookNode]:
-    if path.suffix == ".md":
-        return [nb.new_markdown_cell(path.read_text(encoding="utf8"))]
-    return nbformat.read(path, as_version=4).cells
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)

@@ -48,8 +48,8 @@ def press(page, name):
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def updates(page, name="updates") -> int:
-    return int(page.locator(".learn").get_attribute(f"data-{name}"))
+def updates(page) -> int:
+    return int(page.locator(".learn").get_attribute("data-updates"))
 
 
 def until(page, least):

@@ -2,23 +2,13 @@
 
 import math
 
-import matplotlib as mpl
 import pytest
 import torch
-
-mpl.use("agg")
-import matplotlib.pyplot as plt
 
 from attnmt.book.figures import frames
 
 WORDS = ["Anna", "schläft", "lange"]
 FOUR = ["dass", "Anna", "lange", "schläft"]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def test_a_step_shows_scores_weights_and_their_blend():

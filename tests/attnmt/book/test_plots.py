@@ -5,24 +5,15 @@ import subprocess
 import sys
 from xml.etree import ElementTree
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-
-mpl.use("agg")
-import matplotlib.pyplot as plt
 
 from attnmt import Pair
 from attnmt.book.figures import plots, svg
 from attnmt.metrics import Bleu, Bucket
 from attnmt.training import Epoch, History, Point
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def history(*perplexities):

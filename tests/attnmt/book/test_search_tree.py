@@ -2,21 +2,11 @@
 
 import math
 
-import matplotlib as mpl
 import pytest
-
-mpl.use("agg")
-import matplotlib.pyplot as plt
 
 from attnmt import beam_search, greedy
 from attnmt.book import toy_language
 from attnmt.book.figures.search_tree import ALONE, BEST, BOTH, DROPPED, draw, ended, reader, search
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize("beam", [1, 2, 3, 10])

@@ -42,9 +42,9 @@ def rows(values: np.ndarray) -> np.ndarray:
     return np.column_stack([values, np.ones(len(values))])
 
 
-def some_text(rng: np.random.Generator, sentences: int = 60) -> tuple[list[str], list[str]]:
+def some_text(rng: np.random.Generator) -> tuple[list[str], list[str]]:
     """Sentences, and the same with a third of the words exchanged."""
-    references = [" ".join(rng.choice(WORDS, size=rng.integers(4, 20))) for _ in range(sentences)]
+    references = [" ".join(rng.choice(WORDS, size=rng.integers(4, 20))) for _ in range(60)]
     hypotheses = [
         " ".join(word if rng.random() < 0.67 else rng.choice(WORDS) for word in line.split())
         for line in references
@@ -216,13 +216,13 @@ def test_verdicts(difference, half, expected, margin, verdict):
     assert (found.low, found.high) == pytest.approx((difference - half, difference + half))
 
 
-def holm_by_hand(p_values: list[float], alpha: float = 0.05) -> list[bool]:
-    """Holm 1979: from the smallest, stop at the first that is not below alpha / (those left)."""
+def holm_by_hand(p_values: list[float]) -> list[bool]:
+    """Holm 1979: from the smallest, stop at the first that is not below 0.05 / (those left)."""
     rejected = [False] * len(p_values)
     left = dict(enumerate(p_values))
     while left:
         smallest = min(left, key=left.get)
-        if left[smallest] >= alpha / len(left):
+        if left[smallest] >= 0.05 / len(left):
             break
         rejected[smallest] = True
         del left[smallest]

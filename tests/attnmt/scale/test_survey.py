@@ -9,9 +9,9 @@ from attnmt.scale.survey import Counts, Survey, kept_in, look_over, most_frequen
 from attnmt.vocab import SPECIALS, Vocabulary
 
 
-def zipf(tokens, types, seed=0):
+def zipf(tokens, types):
     """Sentences of words whose frequencies fall as 1 / rank."""
-    draw = random.Random(seed)
+    draw = random.Random(0)
     weights = [1 / rank for rank in range(1, types + 1)]
     words = draw.choices([f"w{i}" for i in range(types)], weights, k=tokens)
     return [words[i : i + 10] for i in range(0, tokens, 10)]
