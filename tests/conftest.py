@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 from pathlib import Path
 
 import matplotlib
@@ -195,3 +196,20 @@ def go(page, address: str) -> None:
     page.context.set_default_timeout(1_000 * SECONDS)
     page.goto(address)
     wait_until(page, "document.fonts.ready.then(() => true)")
+
+
+@pytest.fixture
+def ctrl_c_is_heard():
+    """Python's own handler, also where the tests run in the background and Ctrl-C is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def close_figures():
+    """Afterwards no figure is open."""
+    import matplotlib.pyplot as plt  # here, since few tests draw
+
+    yield
+    plt.close("all")

@@ -7,6 +7,8 @@ import torch
 
 from attnmt.book.figures import frames
 
+pytestmark = pytest.mark.usefixtures("close_figures")
+
 WORDS = ["Anna", "schläft", "lange"]
 FOUR = ["dass", "Anna", "lange", "schläft"]
 

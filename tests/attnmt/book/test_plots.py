@@ -15,6 +15,8 @@ from attnmt.book.figures import plots, svg
 from attnmt.metrics import Bleu, Bucket
 from attnmt.training import Epoch, History, Point
 
+pytestmark = pytest.mark.usefixtures("close_figures")
+
 
 def history(*perplexities):
     epochs = [Epoch(n, p + 1, p, 0.1, 1, 1, 1, 1) for n, p in enumerate(perplexities, start=1)]

@@ -8,6 +8,8 @@ from attnmt import beam_search, greedy
 from attnmt.book import toy_language
 from attnmt.book.figures.search_tree import ALONE, BEST, BOTH, DROPPED, draw, ended, reader, search
 
+pytestmark = pytest.mark.usefixtures("close_figures")
+
 
 @pytest.mark.parametrize("beam", [1, 2, 3, 10])
 def test_the_search_in_lists_is_the_packages(sharp, corpus, beam):
