@@ -206,6 +206,9 @@ SCROLLED = """() => [...document.querySelectorAll("figure, div.math > .formula")
     .filter((box) => box.scrollWidth > box.clientWidth && box.clientWidth)
     .map((box) => [box.tabIndex === 0, box.getAttribute("aria-label") ?? ""])"""
 KEYED = "document.querySelectorAll('figure[tabindex], div.math > .formula[tabindex]').length"
+# The theme does the same for code, a moment after the window has changed.
+CODE_IS_KEYED = """[...document.querySelectorAll("pre")]
+    .every((box) => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
 
 
 def test_what_scrolls_on_a_phone_is_reached_by_keys_and_has_a_name(page):
@@ -215,8 +218,10 @@ def test_what_scrolls_on_a_phone_is_reached_by_keys_and_has_a_name(page):
     for reached, name in scrolled:
         assert reached and len(name) > 3, name
     assert page.evaluate(KEYED) == len(scrolled)
+    wait_until(page, CODE_IS_KEYED)
     options = {"runOnly": ["scrollable-region-focusable"]}
-    assert Axe().run(page, options=options).response["violations"] == []
+    found = Axe().run(page, options=options).response["violations"]
+    assert [node["target"] for one in found for node in one["nodes"]] == []
     page.set_viewport_size(DESK)
     page.evaluate(AT_REST)
     assert page.evaluate(KEYED) == len(page.evaluate(SCROLLED))  # at a desk hardly ever
