@@ -51,7 +51,7 @@ BOTH: dict[str, dict[str, Any]] = {  # what is changed, by a trial's name, of bo
     "half again as many units": {"units": 1.5},
     "a warm-up of an epoch": {"modern": {"warm_up": 454}},
     "half the pieces": {"pieces": 0.5},
-    "pieces of each side": {"corpus": {"joint": False}},
+    "as many pieces for each side": {"corpus": {"joint": False}},
     "embeddings not tied": {"tied": False},
 }
 RECURRENT: dict[str, dict[str, Any]] = {

@@ -245,21 +245,25 @@ def in_pieces(corpus: Any, size: int | None, joint: bool = False) -> Any:
 
     Args:
         corpus: of words.
-        size: pieces a side; None leaves the corpus as it is.
+        size: pieces a side; None leaves the corpus as it is, if ``joint`` is not asked for.
         joint: learn one list of pieces from both sides together, so that a name, or a word that
             both languages write alike, is the same piece in both (Sennrich et al. 2016, section
             3.2).
 
     Raises:
-        ValueError: as :func:`learn_pieces`, or the corpus is in pieces already.
+        ValueError: as :func:`learn_pieces`, the corpus is in pieces already, or ``joint`` without a
+            size.
     """
+    if size is None and joint:
+        raise ValueError("joint is for subwords: say how many pieces, too")
     if size is None:
         return corpus
     if corpus.pieces:
         raise ValueError(f"{corpus.name} is in pieces already: begin with the corpus of words")
     sides = [[pair.source for pair in corpus.train], [pair.target for pair in corpus.train]]
-    texts = [sides[0] + sides[1]] * 2 if joint else sides
-    pieces = tuple(tuple(learn_pieces(text, size)) for text in texts)
+    texts = [sides[0] + sides[1]] if joint else sides
+    learned = [tuple(learn_pieces(text, size)) for text in texts]
+    pieces = learned[0], learned[-1]
     units = [Pieces(side) for side in pieces]
     parts = {part: cut_pairs(pairs, *units) for part, pairs in corpus.parts.items()}
     return replace(corpus, vocabulary_size=size, pieces=pieces, **parts)

@@ -409,3 +409,8 @@ def test_a_translation_in_whole_words_is_shown_as_it_is(words):
 def test_pairs_of_words_are_cut_as_a_model_reads_them(words, pieces, model):
     units = model.source_vocabulary.units, model.target_vocabulary.units
     assert cut_pairs(words.test, *units) == pieces.test
+
+
+def test_joint_pieces_need_a_size(words):
+    with pytest.raises(ValueError, match="joint is for subwords: say how many pieces"):
+        in_pieces(words, None, joint=True)
