@@ -100,3 +100,29 @@ def _tied(model: Translator, name: str) -> Translator:
         tie(model)
     model.config["model"] = name
     return model
+
+
+def untied(model: Translator) -> Translator:
+    """The core's model that computes the same, for readers who know no other; else the model.
+
+    Its matrices are separate, and so larger: it is not for training.
+    """
+    config = dict(model.config)
+    made = config.pop("model", "")
+    if made not in ("luong_tied", "attention_only_tied"):
+        return model
+    E = model.decoder.embedding.weight.detach()  # (V, m)
+    weights = model.state_dict()
+    bias = weights.pop("decoder.bias")
+    read = E * E.size(1) ** 0.5
+    weights["decoder.embedding.weight"] = read
+    if model.encoder.embedding is model.decoder.embedding:
+        weights["encoder.embedding.weight"] = read
+    if made == "luong_tied":
+        plain, readout, W = luong, "W_out", E @ weights["decoder.W_out.weight"]
+    else:
+        plain, readout, W = attention_only, "W_o", E
+    weights |= {f"decoder.{readout}.weight": W, f"decoder.{readout}.bias": bias}
+    same = plain(model, **config).to(model.device)
+    same.load_state_dict(weights)
+    return same.train(model.training)

@@ -6,16 +6,16 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from attnmt import Recipe, Translator, fit, luong
+from attnmt import Recipe, Translator, fit
 from attnmt.batches import make_batch
+from attnmt.book.live.view import show_live
 from attnmt.corpus import grammar_corpus
 from attnmt.evidence.models import MODELS, load
+from attnmt.evidence.tied import untied
 from attnmt.fast import sooner
 from attnmt.text.subwords import in_pieces
 
 KINDS = ("luong_tied", "attention_only_tied")
-
-
 SIZE = 80
 
 
@@ -86,19 +86,21 @@ def test_trained_saved_and_read_back_it_is_still_tied(shared, kind, tmp_path):
     assert sum(w.numel() for w in again.parameters()) == sum(w.numel() for w in model.parameters())
 
 
-def test_it_is_trained_as_the_plain_model_is_but_for_the_matrix(shared):
-    """The core's model with the tied one's weights copied in has the same losses."""
-    tied = made(shared, "luong_tied").eval()
-    plain = luong(shared, hidden=12, seed=3).eval()
-    weights = {name: value for name, value in tied.state_dict().items() if name != "decoder.bias"}
-    E = tied.decoder.embedding.weight.detach()
-    read = E * 12**0.5
-    weights |= {"encoder.embedding.weight": read, "decoder.embedding.weight": read}
-    weights["decoder.W_out.weight"] = E @ tied.decoder.W_out.weight.detach()
-    plain.load_state_dict(weights | {"decoder.W_out.bias": tied.decoder.bias.detach()})
-    batch = make_batch(shared.valid, shared.source_vocabulary, shared.target_vocabulary)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pieces", ["shared", "corpus"])
+def test_untied_it_is_the_core_s_model_and_computes_the_same(request, kind, pieces):
+    """So a page that knows the core's models can show it."""
+    corpus = request.getfixturevalue(pieces)
+    tied = made(corpus, kind).eval()
+    plain = untied(tied)
+    assert plain.config | {"model": kind} == tied.config
+    assert plain.config["model"] == kind.removesuffix("_tied")
+    batch = make_batch(corpus.valid, corpus.source_vocabulary, corpus.target_vocabulary)
     with sooner(tied):
         assert_close(tied.token_losses(batch), plain.token_losses(batch))
+    assert untied(plain) is plain
+    view = show_live(tied)
+    assert view.model.config == plain.config
 
 
 def test_one_list_of_pieces_is_learned_from_both_sides(corpus, shared):

@@ -18,6 +18,7 @@ from html import escape
 from pathlib import Path
 
 from attnmt.book.live.weights import save_compact
+from attnmt.evidence.tied import untied
 from attnmt.model import Translator
 from attnmt.vocab import abbreviations
 
@@ -109,6 +110,7 @@ def show_live(model: Translator, sentence: str = "", *, english: str = "") -> Li
     Raises:
         ValueError: a model that was put together by hand, or is too large for a page.
     """
+    model = untied(model)  # the page knows the core's models
     check(model)
     return LiveView(model, sentence.strip(), english)
 
