@@ -3,7 +3,6 @@
 ``{exercise-index}`` lists every exercise by page, with links to it and to its solution.
 ``{time-to-learn}`` adds up, for each page, its minutes of reading and those of its exercises.
 ``{running-times}`` shows the CPU-seconds that each notebook used when it was last executed.
-``{all-claims}`` puts the tables of claims, as the chapters stored them, into one.
 ``{frozen-claims}`` shows the list of the papers' claims, judged by the recorded runs.
 ``{truth-rule}`` shows how often the rule of the verdicts is right on made-up systems.
 ``{trained-models} CORPUS`` lists the recorded runs of models that were trained to the end.
@@ -123,7 +122,7 @@ def always_again(
 class Markdown(SphinxDirective, ABC):
     """A directive that shows lines of Markdown: a subclass says which, and their class."""
 
-    shown_as = "all-claims"
+    shown_as = "wide-table"
 
     @abstractmethod
     def lines(self) -> list[str]:
@@ -222,29 +221,6 @@ class RunningTimes(Markdown):
 
 # --------------------------------------------------------------------------------- claims
 
-HEADER = "| claim | source | measured here | verdict |"  # as attnmt.book.notebook.Claims writes it
-ORDER = "| chapter | claim | verdict | measured here | source |"  # a phone shows the first three
-
-
-def claims(notebook: nbformat.NotebookNode) -> list[list[str]]:
-    """The rows of a notebook's stored tables of claims, a list of cells each."""
-    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
-    texts = ["".join(o.get("data", {}).get("text/markdown", "")) for o in outputs]
-    rows = [text.splitlines()[2:] for text in texts if text.startswith(HEADER)]
-    return [row[2:-2].split(" | ") for some in rows for row in some]
-
-
-class AllClaims(Markdown):
-    """``{all-claims}``"""
-
-    def lines(self) -> list[str]:
-        lines = [ORDER, "|---" * 5 + "|"]
-        for path, title, notebook in self.notebooks():
-            for claim, source, measured, verdict in claims(notebook):
-                cells = f"{{doc}}`{title} <{path.stem}>`", claim, verdict, measured, source
-                lines.append(f"| {' | '.join(cells)} |")
-        return lines
-
 
 def whole_list(study: dict) -> str:
     """How often the list has a false claim, in sentences of Markdown."""
@@ -264,7 +240,7 @@ def whole_list(study: dict) -> str:
 class FrozenClaims(Markdown):
     """``{frozen-claims}``"""
 
-    shown_as = "all-claims frozen-claims"
+    shown_as = "wide-table frozen-claims"
 
     def lines(self) -> list[str]:
         results = self.root / "results"
@@ -398,7 +374,6 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("exercise-index", ExerciseIndex)
     app.add_directive("time-to-learn", TimeToLearn)
     app.add_directive("running-times", RunningTimes)
-    app.add_directive("all-claims", AllClaims)
     app.add_directive("frozen-claims", FrozenClaims)
     app.add_directive("truth-rule", TruthRule)
     app.add_directive("trained-models", TrainedModels)

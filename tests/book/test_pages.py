@@ -10,9 +10,7 @@ import pytest
 from mdit_py_plugins.anchors.index import slugify
 
 import attnmt
-from attnmt.book.notebook import Claims
 from attnmt.book.tables import with_range
-from attnmt.evidence.comparison import by_scores, compare, decide
 from attnmt.evidence.folders import results_folder
 from attnmt.evidence.plan import planned
 from attnmt.evidence.store import load_run
@@ -163,41 +161,12 @@ def test_the_cover_shows_the_recorded_run(tmp_path):
     assert " ".join(cover.sample().words[:-1]) in page("index").lower()
 
 
-# --- all claims
-
-
-def test_claims_are_read_as_they_were_written():
-    """What the class writes into a notebook is what the page collects from it, pipes and all."""
-    written = Claims()
-    decision = decide([compare(by_scores([20.0, 20.1]), by_scores([10.0, 10.1]))])[0]
-    written.add("It agrees.", "Table 1", "BLEU 1.0 | 2.0", decision=decision)
-    written.add("Ours.", "this book", "a|b")
-    markdown = {"text/markdown": written.table().data}
-    shown = nb.new_code_cell(outputs=[nb.new_output("execute_result", markdown)])
-    other = nb.new_output("execute_result", {"text/markdown": "| a | b |\n|---|---|\n| 1 | 2 |"})
-    book = nb.new_notebook(cells=[nb.new_code_cell(outputs=[other]), shown])
-    expected = [[cell.replace("|", "\\|") for cell in row] for row in written.rows]
-    assert book_lists.claims(book) == expected
-
-
 def test_a_pages_title_is_its_heading():
     cells = [
         nb.new_code_cell("# no heading"),
         nb.new_markdown_cell("(label)=\n# The title\n\nText."),
     ]
     assert book_lists.heading(cells) == "The title"
-
-
-CHAPTERS = sorted(BOOK.glob("[01][0-9]_*.ipynb"))
-
-
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_a_chapter_makes_claims(path):
-    """Itself, or on the page that has its evidence; or that page shows rows of the frozen list."""
-    pages = [path, BOOK / f"evidence_{int(path.stem[:2])}.ipynb"]
-    texts = [page.read_text(encoding="utf8") for page in pages if page.is_file()]
-    own = [claim for text in texts for claim in book_lists.claims(nb.reads(text))]
-    assert own or any("verdict_table(" in text for text in texts)
 
 
 # --- the truth rule
