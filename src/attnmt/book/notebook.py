@@ -1,4 +1,4 @@
-"""What only the chapters need: show a piece of source code, and read real text where there is some."""
+"""What only the chapters need: a piece of source code, and real text where there is some."""
 
 import inspect
 import os
