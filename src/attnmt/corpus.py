@@ -224,7 +224,11 @@ def _read_texts(
 # ------------------------------------------------------------------------------------- Multi30k
 
 MULTI30K_PAIRS = ("de-en", "en-de", "en-fr", "fr-en")
-MULTI30K_HELD_OUT = {"valid": "val", "test": "test_2016_flickr"}
+MULTI30K_TESTS = {
+    "2016": "test_2016_flickr",
+    "2017": "test_2017_flickr",
+    "coco": "test_2017_mscoco",
+}
 
 
 def multi30k(
@@ -237,6 +241,7 @@ def multi30k(
     max_length: int = 50,
     subwords: int | None = None,
     joint: bool = False,
+    test: str = "2016",
     folder: str | os.PathLike | None = None,
     url: str = MULTI30K_URL,
 ) -> Corpus:
@@ -255,16 +260,19 @@ def multi30k(
         subwords: pieces a side that words are cut into, in place of ``vocabulary_size`` whole words
             (Sennrich et al. 2016). They are learned from ``train``.
         joint: let both sides have the same pieces, learned from both together.
+        test: the captions to test with, 1,000 of ``"2016"``, 1,000 of ``"2017"``, or the 461 of
+            ``"coco"``, whose verbs are ambiguous (Elliott et al. 2017).
         folder: where the files are, instead of ``attnmt.text.data_folder()``; they lie in
             its ``multi30k``.
         url: the address of the files.
 
     Raises:
-        ValueError: an unknown pair, more pairs than there are, or a number of subwords that the
-            text does not allow.
+        ValueError: an unknown pair or test, more pairs than there are, or a number of subwords that
+            the text does not allow.
         DataUnavailable: the files are neither on this machine nor to be had.
     """
     one_of(MULTI30K_PAIRS, pair=pair)
+    one_of(tuple(MULTI30K_TESTS), test=test)
     whole(1, train=train)
     source, target = pair.split("-")
     languages = source, target
@@ -284,12 +292,12 @@ def multi30k(
             f"most {max_length} words (read {report['read']:,}, dropped "
             f"{report['read'] - len(kept):,}). Ask for fewer."
         )
-    held_out = {}
-    for part, file in MULTI30K_HELD_OUT.items():  # complete, whatever the sentences' lengths
+    held_out = {}  # complete, whatever the sentences' lengths
+    for part, file in (("valid", "val"), ("test", MULTI30K_TESTS[test])):
         texts = raw_pairs(file, languages, shelf, url=url)
         held_out[part] = take_pairs(texts, languages, lower, max_length=sys.maxsize, report={})
     found = Corpus(
-        f"multi30k-{pair}",
+        f"multi30k-{pair}" + ("" if test == "2016" else f"-{test}"),
         *languages,
         train=kept[:train],
         valid=held_out["valid"],

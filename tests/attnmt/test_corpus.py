@@ -16,7 +16,7 @@ from attnmt import DataUnavailable, grammar_corpus, multi30k
 from attnmt.corpus import take_pairs
 from attnmt.text import data_folder
 
-PARTS = {"train": 40, "val": 5, "test_2016_flickr": 6}
+PARTS = {"train": 40, "val": 5, "test_2016_flickr": 6, "test_2017_mscoco": 4}
 
 
 def sentence(language: str, part: str, number: int) -> str:
@@ -93,7 +93,8 @@ def left_in(folder):
 
 def test_each_file_is_downloaded_once(shelf, tmp_path):
     first = multi30k("de-en", train=30, folder=tmp_path, url=shelf.url)
-    assert sorted(shelf.requests) == sorted(f"{p}.{la}.gz" for p in PARTS for la in ("de", "en"))
+    parts = "train", "val", "test_2016_flickr"
+    assert sorted(shelf.requests) == sorted(f"{p}.{la}.gz" for p in parts for la in ("de", "en"))
     assert left_in(tmp_path) == sorted(f"multi30k/{name}" for name in shelf.requests)
     again = multi30k("de-en", train=30, folder=tmp_path, url=shelf.url)
     assert len(shelf.requests) == 6
@@ -115,6 +116,19 @@ def test_other_pairs(shelf, tmp_path, pair):
     corpus = multi30k(pair, train=5, folder=tmp_path, url=shelf.url)
     assert f"{corpus.source_language}-{corpus.target_language}" == pair
     assert corpus.source_vocabulary.language == corpus.source_language
+
+
+def test_another_test_set_changes_the_test_alone(shelf, tmp_path):
+    usual = multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
+    other = multi30k("de-en", train=5, test="coco", folder=tmp_path, url=shelf.url)
+    assert [pair.target_text for pair in other.test][-1] == "Line 3 of test_2017_mscoco."
+    assert (other.train, other.valid, other.name) == (
+        usual.train,
+        usual.valid,
+        f"{usual.name}-coco",
+    )
+    with pytest.raises(ValueError, match="test must be one of 2016, 2017, coco, not '2018'"):
+        multi30k(test="2018")
 
 
 def test_empty_and_over_long_pairs_are_dropped_and_counted(shelf, tmp_path):
