@@ -34,13 +34,11 @@ from safetensors.torch import load_file, save_file
 from attnmt import Corpus, Pair, Recipe, Vocabulary
 from attnmt.model import CONSTRUCTORS
 from attnmt.scale.processes import fit
-from attnmt.scale.streams import Reading, Stream, stream
-from attnmt.scale.survey import look_over
+from attnmt.scale.streams import Stream, stream
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)
 PAIRS = 5_000_000
-LANES = {"tokeniser": "spaces", "lanes": 16}
 PATIENCE = 120  # seconds until a process that hangs counts as such
 
 # ---------------------------------------------------------------------------------- a toy corpus
@@ -78,7 +76,7 @@ def as_files(folder: Path, train: int, files: int) -> dict[str, Any]:
     places = {
         part: [f"{folder}/{part}-*.de", f"{folder}/{part}-*.en"] for part in ("train", "valid")
     }
-    return places | {"tokeniser": "spaces", "survey": f"{folder}/survey.json"}
+    return places | {"tokeniser": "spaces"}
 
 
 # ------------------------------------------------------------------------------------- processes
@@ -219,28 +217,28 @@ def streamed(folder: Path, pairs: int = PAIRS, processes: int = 1) -> dict[str, 
     places = as_files(folder / "stream", pairs, files=16)
     found: dict[str, Any] = {"pairs": pairs, "processes": processes, "MB before": resident()}
     marks: list[dict] = []
-    began = time.perf_counter()
-    cpu = time.process_time()
+    began, cpu = time.perf_counter(), time.process_time()
 
     def mark(seen: int) -> None:
         clock = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
         marks.append({"pairs": seen, "MB": resident(), **clock})
 
-    # the pass, as attnmt.scale.streams makes it, with a look at the memory after every lane
-    reading = Reading(places["train"], ("de", "en"), lower=False, max_length=50, **LANES)
+    class Watched(Stream):
+        """A stream with a look at the memory after every lane."""
 
-    def lanes() -> Iterator[Iterator[tuple[str, str]]]:
-        for number in range(reading.lanes):
-            yield reading.texts(number)
-            mark((number + 1) * pairs // reading.lanes)
+        def texts(self, lane: int) -> Iterator[tuple[str, str]]:
+            yield from super().texts(lane)
+            mark((lane + 1) * pairs // self.lanes)
 
-    survey = look_over(lanes(), reading.words, 20, max_length=50)
+    how = {"languages": ("de", "en"), "vocabulary_size": 20, "lower": False, "max_length": 50}
+    how |= {"tokeniser": "spaces", "lanes": 16, "buffer": 1_000}
+    survey = Watched(places["train"], **how).look_over()
     found["pass"] = marks
-    train = Stream(reading, survey.sizes, survey.tokens, buffer=1_000)
+    train = Stream(places["train"], **how)
+    vars(train)["survey"] = survey  # so that it need not be made twice
     vocabularies = [Vocabulary(w, of) for w, of in zip(survey.words, ("de", "en"), strict=True)]
     marks = []
-    began = time.perf_counter()
-    cpu = time.process_time()
+    began, cpu = time.perf_counter(), time.process_time()
     seen = 0
     share = {"process": 0, "of": processes}
     for batch in train.batches(tuple(vocabularies), Recipe(batch_size=80), seed=1, **share):

@@ -26,7 +26,7 @@ from attnmt import Recipe, Translator, beam_search, cli, greedy, luong, perplexi
 from attnmt.batches import batches
 from attnmt.recipes import BAHDANAU
 from attnmt.scale import processes
-from attnmt.scale.processes import Together, accelerator_for, rows_of
+from attnmt.scale.processes import Together, rows_of
 from studies import scale
 from studies.scale import apart, as_files, crowd, ended, in_memory, learn, trained
 
@@ -157,7 +157,8 @@ if __name__ == "__main__":
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("processes")
-    subprocess.run([sys.executable, __file__, folder], check=True, env=ENVIRONMENT, timeout=600)
+    environment = ENVIRONMENT | {"ATTNMT_DATA": str(folder / "data")}
+    subprocess.run([sys.executable, __file__, folder], check=True, env=environment, timeout=600)
     return folder
 
 
@@ -317,7 +318,7 @@ def test_processes_that_cannot_be_joined_end_with_one_line(monkeypatch):
     monkeypatch.setattr(processes, "Accelerator", Alone)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match=r"2 processes were started, but they cannot be joined"):
-        accelerator_for()
+        Together()
 
 
 # --- in one process
