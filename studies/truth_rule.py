@@ -150,7 +150,6 @@ def power(rng: np.random.Generator, seeds: int, repetitions: int) -> dict[str, f
     ]
     return {
         "rule": float(np.mean(rule)),
-        "every seed on one side": float((high.min(1) > low.max(1)).mean()),
         "apart by twice the larger range": float(old.mean()),
     }
 
