@@ -49,8 +49,11 @@ def shards_of(place: Place) -> list[tuple[str, ...]]:
 
     Raises:
         FileNotFoundError: a file or its partner is missing.
+        ValueError: more than two patterns.
     """
     patterns = [place] if isinstance(place, str) else place
+    if len(patterns) > 2:
+        raise ValueError(f"{place} must be one pattern, or two for source and target")
     sides = [files_of(pattern) for pattern in patterns if not pattern.startswith(HUB)]
     if len({len(files) for files in sides}) > 1:
         raise FileNotFoundError(
@@ -72,9 +75,11 @@ def read(place: Place, languages: tuple[str, str], lane: int = 0, lanes: int = 1
         DataUnavailable: a data set of the hub cannot be reached, or there is none of that name.
     """
     shards = shards_of(place)
-    if isinstance(place, str) and (not shards or COLUMNS.search(place)):
-        for row, example in enumerate(_examples(place, lane, lanes), 1):
-            yield _picked(example, languages, f"{place}, example {row} of lane {lane}")
+    if not shards or COLUMNS.search(shards[0][0]):
+        pattern = place if isinstance(place, str) else place[0]
+        files = [shard[0] for shard in shards]
+        for row, example in enumerate(_examples(pattern, files, lane, lanes=lanes), 1):
+            yield _picked(example, languages, f"{pattern}, example {row} of lane {lane}")
         return
     if len(shards) % lanes == 0:
         shards, lane, lanes = shards[lane::lanes], 0, 1
@@ -121,25 +126,24 @@ def _decoded(line: bytes, where: str) -> str:
         ) from error
 
 
-def _examples(place: str, lane: int, lanes: int) -> Iterator[Any]:
-    """The rows of one lane of what has columns with names, as datasets streams it."""
-    of_hub = place.startswith(HUB)
-    if of_hub:
-        name, configuration, split, *_ = [*place.removeprefix(HUB).split(":"), "", ""]
+def _examples(pattern: str, files: list[str], lane: int, lanes: int) -> Iterator[Any]:
+    """The rows of one lane of what has columns with names: of some files, or else of the hub."""
+    if files:
+        name, configuration, split = COLUMNS.search(files[0])[1], "", ""
     else:
-        name, configuration, split = COLUMNS.search(place)[1], "", ""
+        name, configuration, split, *_ = [*pattern.removeprefix(HUB).split(":"), "", ""]
     try:
         dataset = load_dataset(
             name,
             configuration or None,
-            data_files=None if of_hub else files_of(place),
+            data_files=files or None,
             split=split or "train",
             streaming=True,
         )
         yield from split_dataset_by_node(dataset, lane, lanes)
     except Exception as error:  # of many kinds, by library and version
-        said = f"{place} could not be read ({type(error).__name__}: {error})"
-        if not of_hub:
+        said = f"{pattern} could not be read ({type(error).__name__}: {error})"
+        if files:
             raise ValueError(said) from error
         raise DataUnavailable(
             f"{said}. Is there a network, and a data set of that name, configuration and split?"

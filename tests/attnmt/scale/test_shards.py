@@ -78,6 +78,13 @@ def test_what_is_wrong_is_told_by_file_and_line(tmp_path, name, content, said):
         list(read(str(tmp_path / name), LANGUAGES))
 
 
+def test_a_list_of_patterns_is_of_two_sides(tmp_path):
+    place = written(tmp_path, "jsonl")
+    assert list(read([place], LANGUAGES)) == PAIRS
+    with pytest.raises(ValueError, match="must be one pattern, or two for source and target"):
+        list(read([place] * 3, LANGUAGES))
+
+
 def test_unequal_files_are_told_by_the_first_line_without_a_partner(tmp_path):
     source, target = written(tmp_path, "text")
     with open(target, "a") as more:
