@@ -163,7 +163,7 @@ def together(names: Sequence[str]) -> dict[str, Any]:
 def main() -> None:
     """Fill the store, one run after the other, then the ensembles."""
     fingerprint = load_corpus(CORPUS).fingerprint
-    store = open_store(STORE, head_of(__file__) | {"corpus": fingerprint}, "runs", "ensembles")
+    store = open_store(STORE, head_of(__file__) | {"corpus": fingerprint})
     runs = store.setdefault("runs", {})
     ensembles = store.setdefault("ensembles", {})
     members = {

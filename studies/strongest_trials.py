@@ -209,7 +209,7 @@ def greedily(model: Translator, corpus: Corpus) -> dict[str, Any]:
 
 def main() -> None:
     """Make the trials that are missing."""
-    store = open_store(STORE, head_of(__file__) | {"seeds": SEEDS, "beam": BEAM}, "trials")
+    store = open_store(STORE, head_of(__file__) | {"seeds": SEEDS, "beam": BEAM})
     trials = store.setdefault("trials", {})
     for name, systems in TRIALS.items():
         for system, changed in systems.items():
