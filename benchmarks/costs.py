@@ -115,7 +115,6 @@ def epoch_of(pairs: int) -> dict[str, float]:
     """What a step costs when so many pairs are trained on: the batches are made, too."""
     corpus = vocabularies_of(WORDS)
     corpus.train = pairs_of(corpus, pairs, source=LENGTH, target=LENGTH)
-    corpus.fingerprint = str(pairs)
     model = luong(corpus, score="general", hidden=128).train()
     adam = OPTIMISERS["adam"](model.parameters(), lr=1e-3)
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)

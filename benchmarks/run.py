@@ -11,14 +11,15 @@ Each kind of processor has its own part of the file. One without AVX-512 can be 
 ``ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2`` before the command
 """
 
-import argparse
 import json
+import multiprocessing
 import os
 import random
 import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,6 +47,7 @@ SIZES = {  # hidden, embedding, batch, batches timed, batches before them
     "large": (512, 256, 128, 8, 2),
 }
 TOGETHER = 64  # sentences searched side by side
+ROUNDS = 8  # of these, timed
 REGIMES = {"own lengths": None, "15 words": 15}
 
 
@@ -84,11 +86,6 @@ def present(names, skipped: dict[str, str]) -> list[str]:
             skipped[name] = why
             print(f"skipped: {name}: {why}", flush=True)
     return [name for name in names if name not in skipped]
-
-
-def quartiles(values: list[float]) -> list[float]:
-    """The lower quartile, the median and the upper quartile."""
-    return [round(q, 4) for q in statistics.quantiles(values, n=4)]
 
 
 def flops(system, sample: list) -> float:
@@ -149,15 +146,16 @@ def compare(row: dict, seconds: dict[str, list[float]], name: str, before: int) 
     for peer in seconds:
         spent = seconds[peer][before:]
         each = [theirs / ours for theirs, ours in zip(spent, own, strict=True)]
-        row["ratios"][peer] = {"of_totals": sum(spent) / sum(own), "quartiles": quartiles(each)}
+        quartiles = [round(q, 4) for q in statistics.quantiles(each, n=4)]
+        row["ratios"][peer] = {"of_totals": sum(spent) / sum(own), "quartiles": quartiles}
     print({key: row[key] for key in row if key != "parameters"}, flush=True)
 
 
-def find(corpus, beam: int, regimes: dict, skipped: dict, rounds: int) -> list[dict]:
+def find(corpus, beam: int, regimes: dict, skipped: dict) -> list[dict]:
     """Search speed with the same weights: a row for each model, regime and system."""
     texts = sorted((pair.source for pair in corpus.test), key=len)  # of similar length together
     cut = [texts[i : i + TOGETHER] for i in range(0, len(texts) - TOGETHER + 1, TOGETHER)]
-    chosen = [cut[0], *random.Random(0).sample(cut, rounds)]
+    chosen = [cut[0], *random.Random(0).sample(cut, ROUNDS)]
     rows = []
     names = present(search.SEARCHERS, skipped)
     for kind in ("no feeding", "feeding"):
@@ -183,7 +181,7 @@ def find(corpus, beam: int, regimes: dict, skipped: dict, rounds: int) -> list[d
             for name in names:
                 n = TOGETHER * len(chosen)
                 row = {"kind": kind, "beam": beam, "regime": regime, "system": name}
-                row["sentences_per_cpu_second"] = TOGETHER * rounds / sum(seconds[name][1:])
+                row["sentences_per_cpu_second"] = TOGETHER * ROUNDS / sum(seconds[name][1:])
                 row |= {"same_as_attnmt": same[name] / n, "words": words[name] / n}
                 compare(row, seconds, name, before=1)
                 rows.append(row)
@@ -221,24 +219,12 @@ def start(rounds: int = 3) -> dict:
 
 
 def memory(system: str, kind: str) -> float:
-    """Peak MiB of a process that makes one system and takes four steps, and does nothing else."""
-    command = [sys.executable, "-m", "benchmarks.run", "--memory-of", system, kind]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
-    return float(answer.stdout.split()[-1])
+    """Peak MiB of a process that makes one system and takes four steps, and does nothing else.
 
-
-def highest() -> float:
-    """The most MiB that this process held at once, as Linux counts it since the program's start.
-
-    ``getrusage`` would be wrong here: its ``ru_maxrss`` starts at the peak of the process that
-    started this one.
+    It is what Linux counts since the program's start. ``getrusage`` would be wrong here: its
+    ``ru_maxrss`` starts at the peak of the process that started this one.
     """
-    lines = Path("/proc/self/status").read_text("utf-8").splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-
-
-def peak_of(system: str, kind: str) -> float:
-    """What :func:`memory` runs in that process."""
+    set_up()
     corpus = load()
     hidden, embedding, batch_size, *_ = SIZES["small"]
     made = SYSTEMS[kind][system](corpus, kind, hidden, embedding)
@@ -246,48 +232,42 @@ def peak_of(system: str, kind: str) -> float:
     longest = sorted(corpus.train, key=lambda pair: -len(pair.target))[: 4 * batch_size]
     for batch in batches(longest, *vocabularies, batch_size, seed=0):
         made.step(made.prepare(batch))
-    return highest()
+    lines = Path("/proc/self/status").read_text("utf-8").splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
-PARTS = ("small", "large", "beam", "greedy", "start", "memory")
+def memories(skipped: dict) -> list[dict]:
+    """The peak of each system, in a process of its own that begins anew."""
+    rows = []
+    for kind, systems in SYSTEMS.items():
+        for name in present(systems, skipped):
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
+                mib = fresh.submit(memory, name, kind).result()
+            rows.append({"kind": kind, "system": name, "mib": mib})
+    return rows
 
 
-def measure(part: str, corpus, skipped: dict) -> list[dict] | dict:
-    """One part's results."""
-    if part in SIZES:
-        return train(corpus, part, skipped)
-    if part == "beam":
-        return find(corpus, 5, REGIMES, skipped=skipped, rounds=8)
-    if part == "greedy":
-        return find(corpus, 1, {"own lengths": None}, skipped=skipped, rounds=8)
-    if part == "start":
-        return start()
-    return [
-        {"kind": kind, "system": name, "mib": memory(name, kind)}
-        for kind, systems in SYSTEMS.items()
-        for name in present(systems, skipped)
-    ]
-
-
-def main() -> None:
-    """Measure the parts that are named, and write them into the store beside the others."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("parts", nargs="*", default=PARTS, metavar="part", help=" ".join(PARTS))
-    parser.add_argument("--memory-of", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if unknown := [part for part in asked.parts if part not in PARTS]:
-        parser.error(f"no part {unknown[0]}: choose from {', '.join(PARTS)}")
+def set_up() -> None:
+    """One thread, no denormal numbers, and the peers to be found."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     peers.prepare()
-    if asked.memory_of:
-        print(peak_of(*asked.memory_of))
-        return
+
+
+def main(names: list[str]) -> None:
+    """Measure the parts that are named, or all, and write them into the store beside the others."""
+    set_up()
     corpus = load()
-    skipped = {}
-    for part in asked.parts:
+    skipped: dict[str, str] = {}
+    parts = {size: partial(train, corpus, size, skipped) for size in SIZES}
+    parts["beam"] = partial(find, corpus, 5, REGIMES, skipped)
+    parts["greedy"] = partial(find, corpus, 1, {"own lengths": None}, skipped)
+    parts |= {"start": start, "memory": partial(memories, skipped)}
+    if unknown := set(names) - parts.keys():
+        raise SystemExit(f"no part {min(unknown)}: choose from {', '.join(parts)}")
+    for part in names or parts:
         begin = time.process_time()
-        found = measure(part, corpus, skipped)
+        found = parts[part]()
         store = json.loads(STORE.read_text()) if STORE.exists() else {}
         of_this_kind = store.setdefault(torch.backends.cpu.get_cpu_capability(), {})
         of_this_kind[part] = found
@@ -300,4 +280,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -20,7 +20,6 @@ from benchmarks import peers
 
 RATE = 4e-3
 CLIP = 1.0
-KINDS = ("no feeding", "feeding", "rnnsearch")
 
 
 def whole_target(batch: Batch) -> Tensor:

@@ -14,8 +14,6 @@ for (const { name, spec, updates, stop } of JSON.parse(readFileSync(0, "utf8")))
     look = run.look();
     if (locked === null && look.mass > LOCKED) locked = run.updates;
   }
-  const { loss, right, mass, top, entropy, rows } = look;
-  const at = rows.slice(0, -1).map(({ weights }) => weights && weights.indexOf(Math.max(...weights)));
-  const { source, links } = run.about();
-  console.log(JSON.stringify({ name, spec, locked, updates: run.updates, "CPU-seconds": spent, loss, right, mass, top, entropy, source, words: rows.map(({ word }) => word), looks: at, links, trouble: run.trouble }));
+  const { right, mass } = look;
+  console.log(JSON.stringify({ name, spec, locked, updates: run.updates, "CPU-seconds": spent, right, mass }));
 }

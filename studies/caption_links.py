@@ -54,7 +54,7 @@ def main() -> None:
     """Fill the store."""
     corpus = multi30k("de-en", train=TRAIN)
     pairs = gold_pairs(corpus)
-    store = open_store(STORE, head_of(__file__) | {"corpus": corpus.fingerprint}, "runs")
+    store = open_store(STORE, head_of(__file__) | {"corpus": corpus.fingerprint})
     runs = store.setdefault("runs", {})
     for name in recorded_on("multi30k"):
         if name in runs or load_run(name).aer is None:  # it does not attend

@@ -16,8 +16,7 @@ from itertools import pairwise
 
 from attnmt.book.coverage import content_words, coverage, trigrams_again
 from attnmt.corpus import Corpus
-from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.plan import read_plan
+from attnmt.evidence.plan import load_corpus
 from attnmt.evidence.store import load_translations
 from attnmt.vocab import SPECIALS, UNK, tokenise
 from studies.study import head_of, recorded_on, save_store, store_of
@@ -71,7 +70,7 @@ def readable(corpus: Corpus) -> list[str]:
 
 def main() -> None:
     """Fill the store."""
-    corpus = CORPORA["grammar"](train=read_plan()["corpora"]["grammar"]["train"])
+    corpus = load_corpus("grammar")
     content = content_words(corpus.test + corpus.long, corpus.target_vocabulary)
     join = corpus.target_vocabulary.detokenise
     own = count(corpus, [join(pair.target) for pair in corpus.test + corpus.long], content)

@@ -11,8 +11,7 @@ recorded: it takes a few seconds. Usage: make study NAME=first_words
 from collections.abc import Sequence
 
 from attnmt.corpus import Pair
-from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.plan import read_plan
+from attnmt.evidence.plan import load_corpus
 from attnmt.evidence.store import load_translations, recorded
 from attnmt.vocab import tokenise
 from studies.study import head_of, save_store, store_of
@@ -46,7 +45,7 @@ def count(pairs: Sequence[Pair], sentences: Sequence[str]) -> dict[str, list[int
 
 def main() -> None:
     """Fill the store."""
-    corpus = CORPORA["grammar"](train=read_plan()["corpora"]["grammar"]["train"])
+    corpus = load_corpus("grammar")
     long = [k for k, pair in enumerate(corpus.test) if len(pair.source) >= SHORTEST]
     counts = {}
     for system in SYSTEMS:

@@ -14,7 +14,7 @@ from importlib.metadata import version
 
 from attnmt import alignment_error_rate, multi30k
 from attnmt.corpus import Link, Pair
-from attnmt.evidence.gold import BY, agreement, gold_links, gold_pairs
+from attnmt.evidence.gold import BY, gold_links, gold_pairs
 from attnmt.evidence.links import best_possible, diagonal
 from studies.study import head_of, save_store, store_of
 
@@ -35,13 +35,6 @@ def counts() -> dict:
             "unlinked": sum(gold.words[1] for gold in gold_links()) - linked,
         }
     return found
-
-
-def agreements() -> dict:
-    """The first annotator against the second, and each against what was settled."""
-    drawn = {who: [gold.by[who] for gold in gold_links()] for who in BY}
-    couples = (("first", "second"), ("first", "settled"), ("second", "settled"))
-    return {f"{one} {other}": agreement(drawn[one], drawn[other]) for one, other in couples}
 
 
 def ibm_model_1_links(train: Sequence[Pair], pairs: Sequence[Pair]) -> list[set[Link]]:
@@ -87,7 +80,6 @@ def main() -> None:
             "corpus": corpus.fingerprint,
             "words": [sum(gold.words[side] for gold in gold_links()) for side in (0, 1)],
             "links": counts(),
-            "agreement": agreements(),
             "aer": aer,
             "iterations": ITERATIONS,
             "cpu_seconds": time.process_time() - began,

@@ -96,12 +96,13 @@ def main() -> None:
         name: {"pairs": candidate.pairs, "recipe": asdict(candidate.recipe), "runs": {}}
         for name, candidate in CANDIDATES.items()
     }
-    store = head_of(__file__) | {"chosen": CHOSEN, "seeds": SEEDS, "candidates": candidates}
-    stored = open_store(STORE, store, "candidates")["candidates"]
-    for name, candidate in candidates.items():
-        there = stored.get(name, {})
-        if all(there.get(key) == candidate[key] for key in ("pairs", "recipe")):
-            candidate["runs"] = there["runs"]
+    store = open_store(STORE, head_of(__file__) | {"chosen": CHOSEN, "seeds": SEEDS})
+    stored = store.get("candidates", {})
+    store["candidates"] = candidates
+    for name, candidate in CANDIDATES.items():
+        there = stored.get(name, {"pairs": 0, "recipe": {}})
+        if (there["pairs"], Recipe(**there["recipe"])) == (candidate.pairs, candidate.recipe):
+            candidates[name]["runs"] = there["runs"]
     for name, system, seed in planned():
         runs = candidates[name]["runs"].setdefault(system, [])
         if seed in [run["seed"] for run in runs]:

@@ -92,11 +92,11 @@ def main() -> None:
         "columns": ["update", "gold mass", "perplexity"],
         "locked_above": LOCKED,
         "most_updates": MOST_UPDATES,
-        "scores": {score: {str(size): [] for size in SIZES} for score in SCALED},
     }
-    store = open_store(STORE, head, "scores")
+    store = open_store(STORE, head)
+    none_yet = {score: {str(size): [] for size in SIZES} for score in SCALED}
     for seed in SEEDS:
-        for score, by_size in store["scores"].items():
+        for score, by_size in store.setdefault("scores", none_yet).items():
             for size, runs in by_size.items():
                 if seed in [run["seed"] for run in runs]:
                     continue

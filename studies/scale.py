@@ -15,16 +15,16 @@ Usage: make study NAME=scale
 
 import json
 import math
+import multiprocessing
 import os
 import random
-import signal
 import socket
 import statistics
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterator
+from multiprocessing.context import ForkProcess as Process
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,11 @@ from safetensors.torch import load_file, save_file
 from attnmt import Corpus, Pair, Recipe, Vocabulary
 from attnmt.model import CONSTRUCTORS
 from attnmt.scale.processes import fit
-from attnmt.scale.streams import Reading, Stream, stream
-from attnmt.scale.survey import look_over
+from attnmt.scale.streams import Stream, stream
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)
 PAIRS = 5_000_000
-LANES = {"tokeniser": "spaces", "lanes": 16}
 PATIENCE = 120  # seconds until a process that hangs counts as such
 
 # ---------------------------------------------------------------------------------- a toy corpus
@@ -78,57 +76,47 @@ def as_files(folder: Path, train: int, files: int) -> dict[str, Any]:
     places = {
         part: [f"{folder}/{part}-*.de", f"{folder}/{part}-*.en"] for part in ("train", "valid")
     }
-    return places | {"tokeniser": "spaces", "survey": f"{folder}/survey.json"}
+    return places | {"tokeniser": "spaces"}
 
 
 # ------------------------------------------------------------------------------------- processes
 
 
-def crowd(size: int, work: Callable[..., None], *arguments: Any) -> list[int]:
-    """Start some processes that know of each other, each with the same work; returns their ids."""
+def crowd(size: int, work: Callable[..., None], *arguments: Any) -> list[Process]:
+    """Start some processes that know of each other, each with the same work."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    return [_forked(size, rank, port, work=work, arguments=arguments) for rank in range(size)]
+    fork = multiprocessing.get_context("fork")  # after everything was imported
+    members = [
+        fork.Process(target=_member, args=(size, rank, port, work, *arguments))
+        for rank in range(size)
+    ]
+    for member in members:
+        member.start()
+    return members
 
 
-def _forked(
-    size: int, rank: int, port: int, *, work: Callable[..., None], arguments: tuple[Any, ...]
-) -> int:
-    if child := os.fork():
-        return child
+def _member(size: int, rank: int, port: int, work: Callable[..., None], *arguments: Any) -> None:
     if size > 1:
         place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size}
         place |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
         os.environ.update({name: str(value) for name, value in place.items()})
     try:
         work(*arguments)
-        code = 0
     except (OSError, ValueError, KeyboardInterrupt) as error:  # what the command line tells
-        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        code = 1
-    except BaseException:
-        traceback.print_exc()
-        code = 3
-    os._exit(code)
+        sys.exit(f"{type(error).__name__}: {error}")
 
 
-def ended(children: list[int]) -> list[int]:
-    """Wait for processes; their exit codes, -9 for one that was killed, -999 for one that hung."""
-    codes: dict[int, int] = {}
+def ended(members: list[Process]) -> list[int | None]:
+    """Wait for processes; their exit codes, -9 for one that was killed, None for one that hung."""
     end = time.monotonic() + PATIENCE
-    while len(codes) < len(children):
-        for child in children:
-            if child not in codes:
-                done, status = os.waitpid(child, os.WNOHANG)
-                if done:
-                    codes[child] = os.waitstatus_to_exitcode(status)
-                elif time.monotonic() > end:
-                    os.kill(child, signal.SIGKILL)
-                    os.waitpid(child, 0)
-                    codes[child] = -999
-        time.sleep(0.01)
-    return [codes[child] for child in children]
+    for member in members:
+        member.join(max(0.0, end - time.monotonic()))
+    codes = [member.exitcode for member in members]
+    for member in members:
+        member.kill()
+    return codes
 
 
 def learn(job: dict[str, Any], out: Path) -> None:
@@ -173,22 +161,6 @@ def complaints(out: Path) -> str:
     return "\n".join(path.read_text() for path in sorted(out.parent.glob(f"{out.name}.said.*")))
 
 
-def logs_of(found: dict[str, Any]) -> torch.Tensor:
-    """Every loss that a training tells: the points of its curve, and those of its epochs."""
-    of_epochs = [value for epoch in found["epochs"] for value in epoch]
-    return torch.tensor([*found["curve"], *of_epochs], dtype=torch.float64).log()
-
-
-def apart(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
-    """The largest differences of two trainings: of log perplexities, and of any weight."""
-    logs = [logs_of(each) for each in (one, other)]
-    weights = [
-        float((value - other["weights"][name]).abs().max())
-        for name, value in one["weights"].items()
-    ]
-    return {"loss": float((logs[0] - logs[1]).abs().max()), "weights": max(weights)}
-
-
 # ------------------------------------------------------------------------------------- the parts
 
 
@@ -214,69 +186,46 @@ def resident() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def streamed(folder: Path, pairs: int = PAIRS, processes: int = 1) -> dict[str, Any]:
+def streamed(folder: Path, pairs: int = PAIRS) -> dict[str, Any]:
     """The pass over a large corpus, then one whole epoch; the memory on the way."""
     places = as_files(folder / "stream", pairs, files=16)
-    found: dict[str, Any] = {"pairs": pairs, "processes": processes, "MB before": resident()}
-    marks: list[dict] = []
-    began = time.perf_counter()
-    cpu = time.process_time()
+    found: dict[str, Any] = {"pairs": pairs, "MB before": resident(), "pass": [], "epoch": []}
+    began, cpu = time.perf_counter(), time.process_time()
 
-    def mark(seen: int) -> None:
+    def mark(part: str, seen: int) -> None:
         clock = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
-        marks.append({"pairs": seen, "MB": resident(), **clock})
+        found[part].append({"pairs": seen, "MB": resident(), **clock})
 
-    # the pass, as attnmt.scale.streams makes it, with a look at the memory after every lane
-    reading = Reading(places["train"], ("de", "en"), lower=False, max_length=50, **LANES)
+    class Watched(Stream):
+        """A stream with a look at the memory after every lane."""
 
-    def lanes() -> Iterator[Iterator[tuple[str, str]]]:
-        for number in range(reading.lanes):
-            yield reading.texts(number)
-            mark((number + 1) * pairs // reading.lanes)
+        def texts(self, lane: int) -> Iterator[tuple[str, str]]:
+            yield from super().texts(lane)
+            mark("pass", (lane + 1) * pairs // self.lanes)
 
-    survey = look_over(lanes(), reading.words, 20, max_length=50)
-    found["pass"] = marks
-    train = Stream(reading, survey.sizes, survey.tokens, buffer=1_000)
-    vocabularies = [Vocabulary(w, of) for w, of in zip(survey.words, ("de", "en"), strict=True)]
-    marks = []
-    began = time.perf_counter()
-    cpu = time.process_time()
+    how = {"vocabulary_size": 20, "lower": False, "max_length": 50, "tokeniser": "spaces"}
+    how |= {"lanes": 16, "buffer": 1_000}
+    train = Stream(places["train"], ("de", "en"), **how)
+    survey = Watched(train.place, train.languages, **how).look_over()
+    vars(train)["survey"] = survey  # the pass is made once
+    source, target = map(Vocabulary, survey.words, train.languages)
+    began, cpu = time.perf_counter(), time.process_time()
     seen = 0
-    share = {"process": 0, "of": processes}
-    for batch in train.batches(tuple(vocabularies), Recipe(batch_size=80), seed=1, **share):
+    for batch in train.batches((source, target), Recipe(batch_size=80), seed=1):
         seen += len(batch.target_in)
-        if seen >= len(marks) * pairs / processes / 20:
-            mark(seen)
-    mark(seen)
-    return found | {"epoch": marks}
-
-
-def in_a_process(work: Callable[[Path], Any], folder: Path) -> Any:
-    """What some work finds, in a process of its own: this one never computes, so it can fork."""
-    out = folder / f"{work.__name__}.json"
-
-    def do() -> None:
-        out.write_text(json.dumps(work(folder)))
-
-    (code,) = ended_at_last(crowd(1, do))
-    if code:
-        raise RuntimeError(f"{work.__name__} ended with {code}")
-    return json.loads(out.read_text())
-
-
-def ended_at_last(children: list[int]) -> list[int]:
-    """As :func:`ended`, however long it takes."""
-    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        if seen >= len(found["epoch"]) * pairs / 20:
+            mark("epoch", seen)
+    mark("epoch", seen)
+    return found
 
 
 def main() -> None:
-    """Make the parts that are missing."""
+    """Make the parts that are missing; the one that computes in this process, which forks, last."""
     store = open_store(STORE, head_of(__file__))
-    for part in (streamed, speed):
+    for part in (speed, streamed):
         if part.__name__ not in store:
             with tempfile.TemporaryDirectory() as folder:
-                work = in_a_process if part is streamed else lambda do, place: do(place)
-                store[part.__name__] = work(part, Path(folder))
+                store[part.__name__] = part(Path(folder))
             save_store(STORE, store)
             print(f"{part.__name__} is done", flush=True)
 

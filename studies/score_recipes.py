@@ -93,7 +93,7 @@ def trial(corpus: Corpus, corpus_name: str, system: str, init: str, share: float
 
 def main() -> None:
     """Make the trials that are missing, system by system."""
-    store = open_store(STORE, head_of(__file__) | {"seed": SEED, "epochs": EPOCHS}, "trials")
+    store = open_store(STORE, head_of(__file__) | {"seed": SEED, "epochs": EPOCHS})
     trials = store.setdefault("trials", {name: [] for name in EPOCHS})
     for name in EPOCHS:
         corpus = load_corpus(name)

@@ -113,13 +113,12 @@ def names_copied(model: Searchable, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Pairs with a name that training never showed: each ``<unk>`` replaced by a copy."""
     judge = Judge(model, pairs)
     copied = replace_unknown(judge.greedy, judge.sentences)
-    counts = {"pairs": len(pairs), "written": 0, "unknown_copied": 0, "missing": 0}
+    counts = {"pairs": len(pairs), "written": 0, "unknown_copied": 0}
     for pair, before, after in zip(pairs, judge.greedy, copied, strict=True):
         strange = {word for word in pair.source if word not in model.source_vocabulary}
         for old, new in zip(before.words, after.words, strict=True):
             counts["written"] += old == "<unk>"
             counts["unknown_copied"] += old == "<unk>" and new in strange
-        counts["missing"] += sum(word not in after.words for word in strange)
     scores = {"greedy": judge.score("greedy", judge.greedy)}
     scores["copied"] = judge.score("copied", copied)
     return {**counts, "scores": scores, "errors": {"greedy": judge.errors("greedy")}}
@@ -164,7 +163,7 @@ def together(names: Sequence[str]) -> dict[str, Any]:
 def main() -> None:
     """Fill the store, one run after the other, then the ensembles."""
     fingerprint = load_corpus(CORPUS).fingerprint
-    store = open_store(STORE, head_of(__file__) | {"corpus": fingerprint}, "runs", "ensembles")
+    store = open_store(STORE, head_of(__file__) | {"corpus": fingerprint})
     runs = store.setdefault("runs", {})
     ensembles = store.setdefault("ensembles", {})
     members = {

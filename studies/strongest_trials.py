@@ -10,6 +10,7 @@ Usage: make study NAME=strongest_trials
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import dropout
+from torch.optim.swa_utils import AveragedModel
 
 from attnmt import Translator
 from attnmt.batches import Batch
@@ -132,26 +134,20 @@ class Warming(Recipe):
         return rising * super().learning_rate_of(epoch, done)
 
 
-class Mean:
-    """The mean of a model's weights at some moments, a ``watch`` for :func:`.fit`.
+def averaged(model: Translator, first: int) -> tuple[AveragedModel, Callable]:
+    """The mean of a model's weights at some moments, and the ``watch`` for :func:`.fit`.
 
     Args:
+        model: before its training.
         first: updates before the first of these moments.
     """
+    mean = AveragedModel(model)
 
-    def __init__(self, first: int):
-        self.first = first
-        self.moments = 0
-        self.weights: dict[str, Tensor] = {}
+    def watch(model: Translator, updates: int) -> None:
+        if updates >= first:
+            mean.update_parameters(model)
 
-    def __call__(self, model: Translator, updates: int) -> None:
-        """Let the weights of now join the mean."""
-        if updates < self.first:
-            return
-        self.moments += 1
-        for name, weights in model.state_dict().items():
-            before = self.weights.get(name, weights)
-            self.weights[name] = before.lerp(weights, 1 / self.moments)
+    return mean, watch
 
 
 def corpus_of(name: str, changes: dict[str, Any]) -> Corpus:
@@ -184,7 +180,7 @@ def trial(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> di
     recipe = replace(recipe_of(system, name), **changes.get("recipe", {}))
     recipe = replace(recipe, learning_rate=recipe.learning_rate * changes.get("rate", 1))
     steps = math.ceil(len(corpus.train) / recipe.batch_size)
-    mean_weights = Mean(first=(recipe.epochs - LAST + 1) * steps)
+    mean, watch = averaged(model, first=(recipe.epochs - LAST + 1) * steps)
     history = fit(
         model,
         corpus,
@@ -193,13 +189,13 @@ def trial(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> di
         objective=objective,
         progress=False,
         curve_every=steps,
-        watch=mean_weights,
+        watch=watch,
     )
     last = greedily(model, corpus)
     for penalty in PENALTIES:
         searched = scores(model, corpus, "valid", beam=BEAM, length_penalty=penalty)
         last[f"{penalty}"] = searched
-    model.load_state_dict(mean_weights.weights)
+    model.load_state_dict(mean.module.state_dict())
     found = {"device": model.device.type, "torch": versions()["torch"]}
     found["cpu_seconds"] = round(history.cpu_seconds)
     return {"changes": changes, **found, "last": last, "mean": greedily(model, corpus)}
@@ -213,7 +209,7 @@ def greedily(model: Translator, corpus: Corpus) -> dict[str, Any]:
 
 def main() -> None:
     """Make the trials that are missing."""
-    store = open_store(STORE, head_of(__file__) | {"seeds": SEEDS, "beam": BEAM}, "trials")
+    store = open_store(STORE, head_of(__file__) | {"seeds": SEEDS, "beam": BEAM})
     trials = store.setdefault("trials", {})
     for name, systems in TRIALS.items():
         for system, changed in systems.items():

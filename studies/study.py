@@ -61,10 +61,8 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]}
 
 
-def open_store(path: Path, head: dict, *kept: str) -> dict:
-    """The store as it stands: ``head``, and what an earlier start left under the names ``kept``.
-
-    Without names, all that it left.
+def open_store(path: Path, head: dict) -> dict:
+    """The store as it stands: ``head``, and whatever else an earlier start left.
 
     Raises:
         SystemExit: the file is of another corpus. It is left as it is.
@@ -72,11 +70,9 @@ def open_store(path: Path, head: dict, *kept: str) -> dict:
     if not path.exists():
         return head
     old = json.loads(path.read_text(encoding="utf-8"))
-    for key in ("corpus", "corpora"):
-        if old.get(key) != head.get(key):
-            raise SystemExit(f"{path} is of another corpus. Move it away to begin again.")
-    kept = kept or tuple(key for key in old if key not in head)
-    return head | {key: old[key] for key in kept if key in old}
+    if old.get("corpus") != head.get("corpus"):
+        raise SystemExit(f"{path} is of another corpus. Move it away to begin again.")
+    return head | {key: value for key, value in old.items() if key not in head}
 
 
 def save_store(path: Path, store: dict) -> None:

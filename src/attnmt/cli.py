@@ -9,7 +9,6 @@ only when asked for: its libraries are an extra.
 """
 
 import os
-import re
 import sys
 from argparse import Action
 from collections.abc import Callable, Mapping, Sequence
@@ -59,13 +58,20 @@ def make(
     settings = more | settings
     name = settings.pop("name", None)
     one_of(choices, **{f"{what}.name": name})
+    known = signature(choices[name])
+    its_own = f"It has: {', '.join(list(known.parameters)[len(first) :])}"
+    try:
+        known.bind_partial(*first, **settings)  # what it does not know, before what it lacks
+        known.bind(*first, **settings)
+    except TypeError as error:
+        raise ValueError(f"{what} {name}: {error}. {its_own}") from error
     try:
         return choices[name](*first, **settings)
-    except TypeError as error:
-        said = re.sub(r"^\S+\(\) ", "", str(error))  # which function says so is not asked
-        said += "" if said.endswith((".", "?")) else "."  # later Pythons ask: did you mean ...?
-        known = ", ".join(list(signature(choices[name]).parameters)[len(first) :])
-        raise ValueError(f"{what} {name}: {said} It has: {known}") from error
+    except TypeError as error:  # of what it handed on, of a value, or of a mistake of its own
+        unexpected = [f"got an unexpected keyword argument {option!r}" for option in settings]
+        if handed_on := [said for said in unexpected if said in str(error)]:
+            raise ValueError(f"{what} {name}: {handed_on[0]}. {its_own}") from error
+        raise ValueError(f"{what} {name}: {error}") from error
 
 
 def listed(command: Callable[..., None]) -> Callable[..., None]:
@@ -388,8 +394,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser_class=Parser,
         )
         sys.stdout.flush()
-        if process_count() > 1:
-            scale("processes").leave()
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
     except KeyboardInterrupt:
         print("attnmt: stopped. --resume goes on with a training.", file=sys.stderr)
         return 130

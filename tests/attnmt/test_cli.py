@@ -22,6 +22,7 @@ from attnmt import Recipe, Translator, beam_search, cli, fit, greedy
 from attnmt.book import pretrained
 from attnmt.book.live import shown as shown_pages
 from attnmt.book.live import view
+from attnmt.corpus import Corpus
 from attnmt.evidence import record as recording
 from attnmt.evidence import store
 from attnmt.evidence.corpora import CORPORA
@@ -305,6 +306,20 @@ json.dump(answers, sys.stdout)
     assert code == 1 and len(said.splitlines()) == 1
     assert "corpus mine: got an unexpected keyword argument 'trains'" in said
     assert said.strip().endswith("It has: train, more")
+
+
+def test_a_mistake_inside_a_corpus_is_not_taken_for_a_wrong_option(run, monkeypatch):
+    """Whoever adds a corpus is told which function lacks what, and no list of options."""
+
+    def counting(train: int = 60) -> Corpus:
+        return Corpus("counting", "de", "en", [], [], [])
+
+    monkeypatch.setitem(CORPORA, "counting", counting)
+    code, _, shown = run("corpus", "--corpus.name", "counting")
+    assert code == 1 and len(shown.splitlines()) == 1
+    assert re.search(
+        r"corpus counting: .*__init__\(\) missing 1 .*'vocabulary_size'$", shown.strip()
+    )
 
 
 def test_a_file_of_settings_cannot_run_code(run, tmp_path):

@@ -19,8 +19,8 @@ from studies.strongest_trials import (
     STORE,
     TRIALS,
     Dropping,
-    Mean,
     Warming,
+    averaged,
     begin,
     trial,
 )
@@ -95,18 +95,18 @@ def test_a_trial_is_measured_on_validation_alone(corpus, monkeypatch):
 def test_the_mean_of_the_last_epochs_is_kept_beside_the_last_weights(corpus, epochs):
     recipe = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
     steps = math.ceil(len(corpus.train) / 32)
-    mean, after = Mean(first=(4 - epochs + 1) * steps), []
+    model, after = luong(corpus, hidden=12, dropout=0.1), []
+    mean, join = averaged(model, first=(4 - epochs + 1) * steps)
 
     def watch(model, updates):
-        mean(model, updates)
+        join(model, updates)
         after.append({name: weights.clone() for name, weights in model.state_dict().items()})
 
-    model = luong(corpus, hidden=12, dropout=0.1)
     fit(model, corpus, recipe, device="cpu", progress=False, curve_every=steps, watch=watch)
     assert len(after) == 4
     for name, weights in model.state_dict().items():
         expected = torch.stack([one[name] for one in after[-epochs:]]).mean(0)
-        assert_close(mean.weights[name], expected)
+        assert_close(mean.module.state_dict()[name], expected)
         assert torch.equal(weights, after[-1][name])
 
 

@@ -8,29 +8,26 @@ import pytest
 from attnmt.evidence.folders import results_folder
 from studies.study import open_store, save_store, start, studies
 
-HEAD = {"command": "make study NAME=some", "corpus": {"fingerprint": "abc"}, "cases": []}
+HEAD = {"command": "make study NAME=some", "corpus": {"fingerprint": "abc"}}
 
 
 def test_a_new_study_begins_with_its_head(tmp_path):
-    assert open_store(tmp_path / "some.json", HEAD, "cases") == HEAD
+    assert open_store(tmp_path / "some.json", HEAD) == HEAD
 
 
 def test_what_is_stored_is_there_at_the_next_start(tmp_path):
     path = tmp_path / "some.json"
-    save_store(path, HEAD | {"command": "an older one", "cases": ["Straße"], "more": 1})
-    again = open_store(path, HEAD, "cases")
-    assert again == HEAD | {"cases": ["Straße"]}  # the head is this start's
-    assert open_store(path, HEAD) == HEAD | {"more": 1}  # no names: all that the head lacks
+    save_store(path, HEAD | {"command": "an older one", "cases": ["Straße"]})
+    assert open_store(path, HEAD) == HEAD | {"cases": ["Straße"]}  # the head is this start's
     assert "Straße" in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("key", ["corpus", "corpora"])
-def test_the_store_of_another_corpus_is_refused_and_left(tmp_path, key):
+def test_the_store_of_another_corpus_is_refused_and_left(tmp_path):
     path = tmp_path / "some.json"
-    save_store(path, HEAD | {key: {"fingerprint": "xyz"}})
+    save_store(path, HEAD | {"corpus": {"fingerprint": "xyz"}})
     before = path.read_bytes()
     with pytest.raises(SystemExit, match=r"some\.json is of another corpus"):
-        open_store(path, HEAD, "cases")
+        open_store(path, HEAD)
     assert path.read_bytes() == before
 
 

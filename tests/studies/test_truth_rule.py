@@ -1,8 +1,8 @@
 """The simulation of the truth rule: how often its intervals cover the truth, and how strong it is.
 
-Shown as a table with ``pytest -s``, or by running this file. What is stored has 3,000 pairs of
-systems in each cell: two standard errors are 0.8%. A cell with the true coverage of 95% falls below
-93% in one of a million cases, and one with 92% passes in one of fifty.
+What is stored has 3,000 pairs of systems in each cell: two standard errors are 0.8%. A cell with
+the true coverage of 95% falls below 93% in one of a million cases, and one with 92% passes in one
+of fifty.
 """
 
 import json
@@ -21,19 +21,7 @@ COVERAGE = STUDY["coverage"]
 CELLS = [(where, row) for where in COVERAGE for row in COVERAGE[where] if "99%" not in where]
 
 
-def table() -> str:
-    """The stored coverage, a line for each cell."""
-    rules = ("rule", "counted twice", "one number of degrees", "seeds alone", "sentences alone")
-    lines = [f"{'':18}{'luck':46}{'seeds':>8}" + "".join(f"{rule:>23}" for rule in rules)]
-    for where, rows in COVERAGE.items():
-        for row in rows:
-            shares = "".join(f"{row[rule]:23.1%}" for rule in rules)
-            lines.append(f"{where[:17]:18}{row['luck']:46}{row['seeds']!s:>8}{shares}")
-    return "\n".join(lines)
-
-
 def test_the_whole_grid_was_simulated():
-    print("\n" + table())
     for where in ("two systems", "one system"):
         assert len(COVERAGE[where]) == len(GRID) * len(SEEDS)
     assert STUDY["repetitions"]["grid"] >= 3_000
@@ -94,7 +82,3 @@ def test_a_table_without_any_difference_seldom_claims_one():
     for share in (found["Holm"], STUDY["wrong tables"]["Holm"]):
         assert share <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
     assert found["each on its own"] > 0.25
-
-
-if __name__ == "__main__":
-    print(table())

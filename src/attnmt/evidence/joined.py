@@ -5,13 +5,11 @@ one to five captions, they give real words at these lengths. Caption by caption 
 of each other, as the sentences of a text are not.
 """
 
-import os
 import random
 from collections.abc import Sequence
 
 from attnmt.checks import whole
 from attnmt.corpus import Corpus, Pair, multi30k
-from attnmt.text import MULTI30K_URL
 
 CAPTIONS = 29_000  # pairs of Multi30k to learn from
 LONGEST = 60  # words of a joined sentence of ``valid`` and ``test``, at most
@@ -67,8 +65,6 @@ def joined_captions(
     captions: int = CAPTIONS,
     held_out: int = 4_000,
     vocabulary_size: int = 4_092,
-    folder: str | os.PathLike | None = None,
-    url: str = MULTI30K_URL,
 ) -> Corpus:
     """German-English captions (:func:`.multi30k`), joined to sentences of up to 60 words.
 
@@ -86,7 +82,6 @@ def joined_captions(
         captions: to be drawn of the 29,000.
         held_out: of these, for ``test``.
         vocabulary_size: words a side.
-        folder, url: as of :func:`.multi30k`.
 
     Raises:
         ValueError: more pairs than the captions make.
@@ -95,8 +90,7 @@ def joined_captions(
     whole(1, most=most)
     whole(0, held_out=held_out)
     whole(held_out + 1, captions=captions)
-    place = {"folder": folder, "url": url}
-    alone = multi30k("de-en", captions, seed, vocabulary_size=vocabulary_size, **place)
+    alone = multi30k("de-en", captions, seed)
     tested = [*alone.test, *alone.train[captions - held_out :]]
     known = {pair.source for pair in (*alone.valid, *tested)}
     learned = [

@@ -63,10 +63,8 @@ def forced_batches(
 
 def weights_on(model: Translator, pair: Pair) -> Tensor:
     """Where a model looks while it reads the reference: (T, S), a row for each target word."""
-    ((_, batch),) = forced_batches(model, [pair])
-    with evaluating(model):
-        _, align = model(batch)  # (1, T, S); </s> has a row, too
-    return align[0, : len(pair.target)].cpu()
+    ((_, weights),) = _looks(model, [pair])
+    return weights
 
 
 def gold_mass(model: Translator, pairs: Sequence[Pair]) -> float:
@@ -99,7 +97,7 @@ def _looks(model: Translator, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ten
         with evaluating(model):
             _, align = model(batch)  # (B, T, S)
         for pair, weights in zip(chosen, align.cpu(), strict=True):
-            yield pair, weights[: len(pair.target), : len(pair.source)]
+            yield pair, weights[: len(pair.target), : len(pair.source)]  # </s> has a row, too
 
 
 def on_words(

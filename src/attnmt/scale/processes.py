@@ -15,45 +15,23 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from attnmt import training as core
 from attnmt.batches import Batch, Source, by_length
 from attnmt.checkpoints import Checkpoint
 from attnmt.checks import whole
-from attnmt.corpus import Corpus, Pair
+from attnmt.corpus import Pair
 from attnmt.decoding import Translation, side_by_side
 from attnmt.files import remove_leftovers
 from attnmt.metrics import perplexity_of, sentence_losses
 from attnmt.model import Translator
-from attnmt.recipes import Recipe
 from attnmt.scale import process_count
 from attnmt.training import Alone, History, Share, Training, chosen_device
 
 SIDE_BY_SIDE = 64  # sentences a batch, as of the core's search and measurement
 LOST = ("connection", "peer", "gloo", "nccl", "socket", "timed out", "timeout")
 GO_ON = "The last checkpoint is whole: start all processes again with --resume."
-
-
-def accelerator_for(device: str | None = None) -> Accelerator:
-    """Joins the processes that a launcher has started; without one there is this process alone.
-
-    Args:
-        device: ``"cpu"``, or ``"cuda"`` or None for a GPU of its own for each process, if there
-            are GPUs.
-
-    Raises:
-        ValueError: no GPU where one is asked for; or processes that were started and cannot be
-            joined, each of which would train a whole model of its own.
-    """
-    started = process_count()
-    # by itself Accelerate joins only processes that have GPUs
-    accelerator = Accelerator(cpu=chosen_device(device).type == "cpu")
-    if accelerator.num_processes < started:
-        raise ValueError(
-            f"{started} processes were started, but they cannot be joined here: start one, or give "
-            "each a GPU, or name --device cpu"
-        )
-    return accelerator
 
 
 def rows_of(batch: Batch, first: int, step: int) -> Batch | None:
@@ -82,17 +60,28 @@ class Together(Alone):
     one process finds.
 
     Args:
-        device: of each process, see :func:`accelerator_for`.
+        device: ``"cpu"``, or ``"cuda"`` or None for a GPU of its own for each process, if there
+            are GPUs.
         accumulate: parts that a process cuts its share into, one after the other, to save memory.
+
+    Raises:
+        ValueError: no GPU where one is asked for; or processes that were started and cannot be
+            joined, each of which would train a whole model of its own.
     """
 
     def __init__(self, device: str | None = None, accumulate: int = 1):
         whole(1, accumulate=accumulate)
-        self.accelerator = accelerator_for(device)
+        # by itself Accelerate joins only processes that have GPUs
+        self.accelerator = Accelerator(cpu=chosen_device(device).type == "cpu")
         self.accumulate = accumulate
-        self.first = self.accelerator.is_main_process
-        self.rank = self.accelerator.process_index
         self.size = self.accelerator.num_processes
+        if self.size < process_count():
+            raise ValueError(
+                f"{process_count()} processes were started, but they cannot be joined here: start "
+                "one, or give each a GPU, or name --device cpu"
+            )
+        self.rank = self.accelerator.process_index
+        self.first = self.accelerator.is_main_process
 
     @property
     def device(self) -> torch.device:
@@ -106,8 +95,7 @@ class Together(Alone):
 
     def any(self, asked: bool) -> bool:
         """Whether any process asks; all of them are told the same."""
-        (asking,) = self.total(asked)
-        return asking > 0
+        return self.total(asked)[0] > 0
 
     def batches(self, training: Training) -> Iterator[Batch | None]:
         """This process's share of the batches that are left; None where it has no pair of one."""
@@ -139,16 +127,13 @@ class Together(Alone):
         """Add up the gradients of all processes, in place, and their losses."""
         if self.size == 1:
             return loss
-        weights = list(model.parameters())
-        for one in weights:
-            if one.grad is None:  # a process that had no pair in this step
-                one.grad = torch.zeros_like(one)
-        added = self.accelerator.reduce(torch.cat([one.grad.flatten() for one in weights]), "sum")
-        parts = added.split([one.numel() for one in weights])
-        for one, part in zip(weights, parts, strict=True):
-            one.grad.copy_(part.view_as(one))
-        (loss,) = self.total(loss)
-        return loss
+        for weights in model.parameters():
+            if weights.grad is None:  # a process that had no pair in this step
+                weights.grad = torch.zeros_like(weights)
+        gradients = [weights.grad for weights in model.parameters()]
+        added = self.accelerator.reduce(parameters_to_vector(gradients), "sum")
+        vector_to_parameters(added, gradients)
+        return self.total(loss)[0]
 
     def begin(self, training: Training, checkpoint: Checkpoint) -> None:
         """Go back to the checkpoint if the first process sees one; write the first if not."""
@@ -188,15 +173,14 @@ class Together(Alone):
         found: list[tuple[int, Any]] = []
         for rows in groups[self.rank :: self.size]:
             found += zip(rows, answer(rows), strict=True)
-        by_item = dict(gather_object(found))
-        return [by_item[item] for item in sorted(by_item)]
+        return [one for _, one in sorted(gather_object(found), key=lambda answered: answered[0])]
 
     def perplexity(self, model: Translator, pairs: Sequence[Pair]) -> float:
         """As :func:`attnmt.metrics.perplexity`; each process measures a part."""
         lengths = [(len(pair.target), len(pair.source)) for pair in pairs]
         groups = by_length(lengths, SIDE_BY_SIDE, pool=None, seed=0)
 
-        def answer(rows: Sequence[int]) -> list[list[float]]:
+        def answer(rows: Sequence[int]) -> list[float]:
             return sentence_losses(model, [pairs[row] for row in rows], SIDE_BY_SIDE).tolist()
 
         return perplexity_of(np.array(self.answers(groups, answer)))
@@ -211,16 +195,7 @@ class Together(Alone):
         return self.answers(groups, lambda rows: search([sentences[row] for row in rows]))
 
 
-def fit(
-    model: Translator,
-    corpus: Corpus,
-    recipe: Recipe | None = None,
-    seed: int = 0,
-    *,
-    device: str | None = None,
-    accumulate: int = 1,
-    **more: Any,
-) -> History:
+def fit(*what: Any, device: str | None = None, accumulate: int = 1, **how: Any) -> History:
     """As :func:`attnmt.training.fit`, by all processes that a launcher has started.
 
     Each process calls it with the same arguments. Without dropout, the losses and the weights are
@@ -228,20 +203,17 @@ def fit(
     processes. The times in the history are those of the first process.
 
     Args:
-        model, corpus, recipe, seed: as there; the corpus may also be a stream.
-        device: of each process, see :func:`accelerator_for`.
-        accumulate: parts of a process's share of a batch, see :class:`Together`.
-        more: further arguments of :func:`attnmt.training.fit`.
+        what, how: arguments of :func:`attnmt.training.fit`; the corpus may also be a stream.
+        device, accumulate: see :class:`Together`.
 
     Raises:
         ConnectionError: another process has ended, or this one was told to. The last checkpoint is
             whole.
-        ValueError, FileExistsError, OSError, FloatingPointError, KeyboardInterrupt: as of
-            :func:`attnmt.training.fit`.
+        ValueError, FileExistsError, OSError, FloatingPointError, KeyboardInterrupt: as there.
     """
     with peers_watched():
         together = Together(device, accumulate)
-        return core.fit(model, corpus, recipe, seed, together.device, processes=together, **more)
+        return core.fit(*what, device=together.device, processes=together, **how)
 
 
 @contextmanager
@@ -254,7 +226,11 @@ def peers_watched() -> Iterator[None]:
     if process_count() == 1:
         yield
         return
-    before = signal.signal(signal.SIGTERM, _told_to_end)
+
+    def told_to_end(*_: Any) -> None:
+        raise ConnectionError(f"told to end, since another process has, or by the system. {GO_ON}")
+
+    before = signal.signal(signal.SIGTERM, told_to_end)
     try:
         yield
     except RuntimeError as error:
@@ -265,13 +241,3 @@ def peers_watched() -> Iterator[None]:
         raise ConnectionError(f"another process has ended ({why}). {GO_ON}") from error
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _told_to_end(*_: Any) -> None:
-    raise ConnectionError(f"told to end, since another process has, or by the system. {GO_ON}")
-
-
-def leave() -> None:
-    """Take leave of the other processes, when all is done."""
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()

@@ -1,27 +1,30 @@
-"""The files of a parallel corpus, read line by line: whatever is wrong is told by file and line.
+"""Where raw pairs come from: text line by line, and by datasets whatever has columns with names.
 
 A place is written as a pattern (``data/train-*.jsonl``), as two patterns for source and target
 (``["data/train-*.de", "data/train-*.en"]``), or as ``hub:NAME:CONFIGURATION:SPLIT`` for a data set
 of the Hugging Face hub. The file's ending says what it is: ``.jsonl`` and ``.json`` are JSON lines,
 ``.parquet`` is parquet, and anything else is text: two files in step, or one with source, tab,
-target. Text and JSON lines may be gzipped.
+target. Text and JSON lines may be gzipped. Columns have the languages' names, or ``source`` and
+``target``, alone or inside a column ``translation``.
 """
 
 import glob
 import gzip
-import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
-from pathlib import Path
 from typing import Any
 
-import pyarrow
-from pyarrow.parquet import ParquetFile
+from datasets import load_dataset
+from datasets.distributed import split_dataset_by_node
 
+from attnmt.text import DataUnavailable
+
+Place = str | Sequence[str]
 Text = tuple[str, str]  # a raw sentence and its translation
-Shard = tuple[str, ...]  # one file, or two in step
+HUB = "hub:"
+COLUMNS = re.compile(r"\.(json|parquet)l?(\.gz)?$")
 NUMBERED = re.compile(r"\d+-of-0*(\d+)")  # train-00003-of-00010
 
 
@@ -31,79 +34,71 @@ def files_of(pattern: str) -> list[str]:
     Raises:
         FileNotFoundError: there is none, or not as many as their names say (``-of-00010``).
     """
-    found = sorted(glob.glob(str(pattern)))
+    found = sorted(glob.glob(pattern))
     if not found:
         raise FileNotFoundError(f"no file {pattern}")
-    numbered = [match for name in found if (match := NUMBERED.search(name))]
-    expected = int(numbered[0][1]) if numbered else len(found)
-    if len(numbered or found) != expected:
+    if (said := NUMBERED.search(found[0])) and int(said[1]) != len(found):
         raise FileNotFoundError(
-            f"{pattern} has {len(numbered)} files, but their names say that there are {expected}"
+            f"{pattern} has {len(found)} files, but their names say that there are {said[1]}"
         )
     return found
 
 
-def shards_of(place: str | Sequence[str]) -> list[Shard]:
-    """The shards of a place; see the module.
+def shards_of(place: Place) -> list[tuple[str, ...]]:
+    """The files of a place, or its couples of files; none of the hub's.
 
     Raises:
         FileNotFoundError: a file or its partner is missing.
         ValueError: more than two patterns.
     """
-    patterns = [place] if isinstance(place, str) else list(place)
+    patterns = [place] if isinstance(place, str) else place
     if len(patterns) > 2:
         raise ValueError(f"{place} must be one pattern, or two for source and target")
-    sides = [files_of(pattern) for pattern in patterns]
+    sides = [files_of(pattern) for pattern in patterns if not pattern.startswith(HUB)]
     if len({len(files) for files in sides}) > 1:
-        (one, other) = patterns
         raise FileNotFoundError(
-            f"{one} has {len(sides[0])} files and {other} has {len(sides[1])}: one is missing"
+            f"{patterns[0]} has {len(sides[0])} files and {patterns[1]} has {len(sides[1])}: one "
+            "is missing"
         )
     return list(zip(*sides, strict=True))
 
 
-def read(shard: Shard, languages: tuple[str, str], first: int = 0, step: int = 1) -> Iterator[Text]:
-    """The pairs of a shard: every ``step``-th, from number ``first`` on.
+def read(place: Place, languages: tuple[str, str], lane: int = 0, lanes: int = 1) -> Iterator[Text]:
+    """The raw pairs of one lane, of so many, in the order of the files.
 
-    Args:
-        shard: one file, or two in step.
-        languages: names of the columns, where a file has columns with names; ``source`` and
-            ``target`` will also do, alone or inside a column ``translation``.
-        first, step: which ones; the others are not decoded.
+    Where the files can be shared out evenly, a lane has files of its own. If not, all lanes read
+    all files, and each takes its own lines.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: what the file holds is not parallel text; the message names file and line.
+        FileNotFoundError: a file or its partner is missing.
+        ValueError: what a file holds is not parallel text; the message names file and line.
+        DataUnavailable: a data set of the hub cannot be reached, or there is none of that name.
     """
-    path = shard[0]
-    if len(shard) == 2:
-        yield from _read_two(shard, first, step)
-    elif path.endswith(".parquet"):
-        for row, example in islice(enumerate(_parquet(path), 1), first, None, step):
-            yield pick(example, languages, f"{path}, row {row}")
-    else:
-        as_json = path.removesuffix(".gz").endswith((".json", ".jsonl"))
-        for number, line in islice(enumerate(_lines(path), 1), first, None, step):
-            where = f"{path}, line {number}"
-            text = _decoded(line, where)
-            yield pick(_json(text, where), languages, where) if as_json else _tab(text, where)
-
-
-def _read_two(shard: Shard, first: int, step: int) -> Iterator[Text]:
-    """Two text files, line by line."""
-    source, target = shard
-    together = zip_longest(_lines(source), _lines(target))
-    for number, lines in islice(enumerate(together, 1), first, None, step):
-        if None in lines:
-            ended, other = (source, target) if lines[0] is None else (target, source)
-            raise ValueError(
-                f"{other}, line {number}: {ended} has no such line. The files must have as many "
-                "lines; look where they fall out of step."
-            )
-        yield (
-            _decoded(lines[0], f"{source}, line {number}"),
-            _decoded(lines[1], f"{target}, line {number}"),
-        )
+    shards = shards_of(place)
+    if not shards or COLUMNS.search(shards[0][0]):
+        pattern = place if isinstance(place, str) else place[0]
+        files = [shard[0] for shard in shards]
+        for row, example in enumerate(_examples(pattern, files, lane, lanes=lanes), 1):
+            yield _picked(example, languages, f"{pattern}, example {row} of lane {lane}")
+        return
+    if len(shards) % lanes == 0:
+        shards, lane, lanes = shards[lane::lanes], 0, 1
+    for shard in shards:
+        together = zip_longest(*map(_lines, shard))
+        for number, lines in islice(enumerate(together, 1), lane, None, lanes):
+            places = [f"{file}, line {number}" for file in shard]
+            if None in lines:
+                ended = lines.index(None)
+                raise ValueError(
+                    f"{places[1 - ended]}: {shard[ended]} has no such line. The files must have "
+                    "as many lines; look where they fall out of step."
+                )
+            texts = [_decoded(line, where) for line, where in zip(lines, places, strict=True)]
+            if len(texts) == 1:
+                texts = texts[0].split("\t")[:2]
+            if len(texts) == 1:
+                raise ValueError(f"{places[0]}: no tab between a sentence and its translation")
+            yield texts[0], texts[1]
 
 
 def _lines(path: str) -> Iterator[bytes]:
@@ -131,36 +126,32 @@ def _decoded(line: bytes, where: str) -> str:
         ) from error
 
 
-def _tab(text: str, where: str) -> Text:
-    source, tab, rest = text.partition("\t")
-    if not tab:
-        raise ValueError(f"{where}: no tab between a sentence and its translation")
-    return source, rest.partition("\t")[0]
-
-
-def _json(text: str, where: str) -> Any:
+def _examples(pattern: str, files: list[str], lane: int, lanes: int) -> Iterator[Any]:
+    """The rows of one lane of what has columns with names: of some files, or else of the hub."""
+    if files:
+        name, configuration, split = COLUMNS.search(files[0])[1], "", ""
+    else:
+        name, configuration, split, *_ = [*pattern.removeprefix(HUB).split(":"), "", ""]
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where}: not JSON ({error.msg}, column {error.colno})") from error
+        dataset = load_dataset(
+            name,
+            configuration or None,
+            data_files=files or None,
+            split=split or "train",
+            streaming=True,
+        )
+        yield from split_dataset_by_node(dataset, lane, lanes)
+    except Exception as error:  # of many kinds, by library and version
+        said = f"{pattern} could not be read ({type(error).__name__}: {error})"
+        if files:
+            raise ValueError(said) from error
+        raise DataUnavailable(
+            f"{said}. Is there a network, and a data set of that name, configuration and split?"
+        ) from error
 
 
-def _parquet(path: str) -> Iterator[Mapping[str, Any]]:
-    if not Path(path).exists():
-        raise FileNotFoundError(f"no file {path}")
-    try:
-        for rows in ParquetFile(path).iter_batches(batch_size=1_000):
-            yield from rows.to_pylist()
-    except (pyarrow.ArrowInvalid, OSError) as error:
-        raise ValueError(f"{path} is damaged, or not a parquet file ({error})") from error
-
-
-def pick(example: Any, languages: tuple[str, str], where: str) -> Text:
-    """Source and target of an example with named columns.
-
-    Raises:
-        ValueError: it has none of the names that :func:`read` knows.
-    """
+def _picked(example: Any, languages: tuple[str, str], where: str) -> Text:
+    """Source and target of an example with named columns."""
     inner = example.get("translation", example) if isinstance(example, Mapping) else {}
     for names in (languages, ("source", "target")):
         found = tuple(inner.get(name) for name in names)

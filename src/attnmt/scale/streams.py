@@ -10,142 +10,122 @@ import hashlib
 import json
 import math
 import random
-from collections.abc import Iterator, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import count, islice
+from functools import cached_property
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
-
-from datasets import IterableDataset, load_dataset
-from datasets.distributed import split_dataset_by_node
 
 from attnmt.batches import Batch, make_batch
 from attnmt.checks import one_of, whole
 from attnmt.corpus import Corpus, Pair
 from attnmt.recipes import Recipe
-from attnmt.scale.shards import Text, files_of, pick, read, shards_of
-from attnmt.scale.survey import Survey, Words, kept_in, look_over, verdict
-from attnmt.text import DataUnavailable, data_folder
+from attnmt.scale.shards import Place, Text, read, shards_of
+from attnmt.scale.survey import Counts, Survey, kept_in
+from attnmt.text import data_folder
 from attnmt.vocab import Vocabulary, detokenise, tokenise
 
 TOKENISERS = ("moses", "spaces")
-HUB = "hub:"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Where the raw pairs are, and how they are cut into words.
-
-    Attributes:
-        place: see :mod:`attnmt.scale.shards`.
-        languages: of source and target.
-        lower: write everything in lower case.
-        max_length: pairs with more words on either side are dropped.
-        tokeniser: ``"moses"``, or ``"spaces"`` for text that is already cut into words, or into
-            pieces of words.
-        lanes: how many lanes the pairs are dealt to: at least as many as processes.
-    """
-
-    place: str | Sequence[str]
-    languages: tuple[str, str]
-    lower: bool
-    max_length: int
-    tokeniser: str
-    lanes: int
-
-    def texts(self, number: int) -> Iterator[Text]:
-        """The raw pairs of a lane, in the order of the files.
-
-        Where the files can be shared out evenly, a lane has files of its own. If not, all lanes
-        read all files, and each takes its own lines.
-        """
-        if isinstance(self.place, str) and self.place.startswith(HUB):
-            lane = split_dataset_by_node(from_hub(self.place), number, self.lanes)
-            for row, example in enumerate(lane, 1):
-                yield pick(example, self.languages, f"{self.place}, example {row} of a lane")
-            return
-        shards = shards_of(self.place)
-        first, step = number, self.lanes
-        if len(shards) % self.lanes == 0:
-            shards, first, step = shards[number :: self.lanes], 0, 1
-        for shard in shards:
-            yield from read(shard, self.languages, first, step=step)
-
-    def words(self, texts: Text) -> Words:
-        """A raw pair, cut into words."""
-        if self.tokeniser == "spaces":
-            source, target = (text.lower() if self.lower else text for text in texts)
-            return source.split(), target.split()
-        return tuple(
-            tokenise(" ".join(text.split()), language, self.lower)
-            for text, language in zip(texts, self.languages, strict=True)
-        )
-
-    def pairs(self, texts: Iterator[Text]) -> Iterator[Pair]:
-        """The pairs that are kept."""
-        for raw in texts:
-            words = self.words(raw)
-            if verdict(words, self.max_length) == "kept":
-                yield Pair(tuple(words[0]), tuple(words[1]), *raw)
-
-
-def from_hub(place: str) -> IterableDataset:
-    """A data set of the Hugging Face hub, streamed: ``hub:NAME:CONFIGURATION:SPLIT``.
-
-    Raises:
-        DataUnavailable: it cannot be reached, or there is none of that name.
-    """
-    name, configuration, split, *_ = [*place.removeprefix(HUB).split(":"), "", ""]
-    try:
-        return load_dataset(name, configuration or None, split=split or "train", streaming=True)
-    except Exception as error:  # of many kinds, by library and version
-        raise DataUnavailable(
-            f"{place} could not be opened ({type(error).__name__}: {error}). Is there a network, "
-            "and a data set of that name, configuration and split?"
-        ) from error
-
-
-def mixed(texts: Iterator[Text], buffer: int, draw: random.Random) -> Iterator[Text]:
-    """Texts in another order: each time, one is drawn from a buffer of those that come next."""
-    waiting = list(islice(texts, buffer))
-    for text in texts:
-        place = draw.randrange(buffer)
-        yield waiting[place]
-        waiting[place] = text
-    draw.shuffle(waiting)
-    yield from waiting
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Pairs to learn from, in place of a list of them.
+    """Pairs that are read as they are needed, in place of a list; see :func:`stream`.
 
     Attributes:
-        reading: where they are.
-        sizes: raw pairs of each lane.
-        tokens: target tokens of all pairs that are kept, ``</s>`` included.
-        buffer: raw pairs among which a lane draws the next one: the larger, the better shuffled.
+        place: where the raw pairs are, see :mod:`attnmt.scale.shards`.
+        languages, vocabulary_size, lower, max_length, tokeniser, lanes, buffer: as there.
     """
 
-    reading: Reading
-    sizes: tuple[int, ...]
-    tokens: int
+    place: Place
+    languages: tuple[str, str]
+    vocabulary_size: int
+    lower: bool
+    max_length: int
+    tokeniser: str
+    lanes: int
     buffer: int
 
-    def __len__(self) -> int:
-        """Raw pairs, as if every lane were as long as the longest: it decides on an epoch's end."""
-        return len(self.sizes) * max(self.sizes)
+    def texts(self, lane: int) -> Iterator[Text]:
+        """The raw pairs of a lane, in the order of the files."""
+        return read(self.place, self.languages, lane, self.lanes)
+
+    def pair(self, raw: Text) -> tuple[str, Pair]:
+        """What becomes of a raw pair, ``"kept"``, ``"empty"`` or ``"too long"``, and its words."""
+        if self.tokeniser == "moses":
+            text = [" ".join(side.split()) for side in raw]
+            words = [tokenise(*side, self.lower) for side in zip(text, self.languages, strict=True)]
+        else:
+            words = [(side.lower() if self.lower else side).split() for side in raw]
+        source, target = map(tuple, words)
+        fate = "kept" if source and target else "empty"
+        if max(len(source), len(target)) > self.max_length:
+            fate = "too long"
+        return fate, Pair(source, target, *raw)
+
+    def kept(self, texts: Iterable[Text]) -> Iterator[Pair]:
+        """The pairs that are kept, of raw ones."""
+        return (pair for fate, pair in map(self.pair, texts) if fate == "kept")
 
     def __iter__(self) -> Iterator[Pair]:
         """All pairs that are kept, lane by lane."""
-        for number in range(self.reading.lanes):
-            yield from self.reading.pairs(self.reading.texts(number))
+        return (pair for lane in range(self.lanes) for pair in self.kept(self.texts(lane)))
 
-    def shuffled(self, number: int, seed: int, done: int) -> Iterator[Text]:
-        """A lane's raw pairs in an order that follows the seed, without the first ``done``."""
-        texts = self.reading.texts(number)
-        return islice(mixed(texts, self.buffer, random.Random(seed)), done, None)
+    def __len__(self) -> int:
+        """Raw pairs, as if every lane were as long as the longest: it decides on an epoch's end."""
+        return self.lanes * max(self.survey.sizes)
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens of all pairs that are kept, ``</s>`` included."""
+        return self.survey.tokens
+
+    @cached_property
+    def survey(self) -> Survey:
+        """What one pass over all pairs finds; it is kept in a file of ``data_folder()``.
+
+        That is another file for other settings, for other files, and for files that have changed.
+        """
+        settings = {name: value for name, value in vars(self).items() if name != "buffer"}
+        paths = [Path(file) for shard in shards_of(self.place) for file in shard]
+        files = [
+            [str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in paths
+        ]
+        name = hashlib.sha256(json.dumps([settings, files]).encode()).hexdigest()[:16]
+        return kept_in(data_folder() / "streams" / f"{name}.json", self.look_over)
+
+    def look_over(self) -> Survey:
+        """Read every lane once.
+
+        Raises:
+            ValueError: there is no pair to learn from; or what is wrong in a file.
+        """
+        counts = Counts(), Counts()
+        fates: Counter[str] = Counter()
+        digest = hashlib.sha256()
+        sizes: list[int] = []
+        tokens = 0
+        for lane in range(self.lanes):
+            for raw in self.texts(lane):
+                digest.update(f"{raw[0]}\t{raw[1]}\n".encode())
+                fate, pair = self.pair(raw)
+                fates[fate] += 1
+                if fate == "kept":
+                    counts[0].add(pair.source)
+                    counts[1].add(pair.target)
+                    tokens += len(pair.target) + 1
+            sizes.append(fates.total() - sum(sizes))
+        if not fates["kept"]:
+            raise ValueError(f"no pair to learn from, of {fates.total():,} read")
+        return Survey(
+            tuple(sizes),
+            report={"read": fates.total(), **dict(sorted(fates.items()))},
+            tokens=tokens,
+            words=tuple(counted.most_frequent(self.vocabulary_size) for counted in counts),
+            fingerprint=digest.hexdigest()[:16],
+        )
 
     def batches(
         self,
@@ -173,22 +153,31 @@ class Stream:
         Raises:
             ValueError: more processes than lanes, or lanes that do not divide a pool's pairs.
         """
-        lanes = len(self.sizes)
-        quota = recipe.pool * recipe.batch_size // lanes
-        self._check(recipe, of, quota)
+        quota, rest = divmod(recipe.pool * recipe.batch_size, self.lanes)  # pairs of a lane
+        if of > self.lanes:
+            raise ValueError(
+                f"{of} processes cannot share {self.lanes} lanes: set corpus.lanes to {of}"
+            )
+        if rest:
+            raise ValueError(
+                f"lanes={self.lanes} must divide pool x batch_size, {recipe.pool} x "
+                f"{recipe.batch_size}"
+            )
         pools, inside = divmod(done, recipe.pool)
         readers = [
-            self.shuffled(lane, seed=seed + lane, done=pools * quota)
-            for lane in range(process, lanes, of)
+            mixed(self.texts(lane), self.buffer, random.Random(seed + lane))
+            for lane in range(process, self.lanes, of)
         ]
-        for number in count(pools):
-            left = max(self.sizes) - number * quota
-            if left <= 0:
-                return
-            parts = min(recipe.pool, math.ceil(left * lanes / recipe.batch_size))
+        longest = max(self.survey.sizes)
+        for number in range(math.ceil(longest / quota)):
+            texts = [list(islice(reader, quota)) for reader in readers]
+            if number < pools:
+                continue
+            left = (longest - number * quota) * self.lanes
+            parts = min(recipe.pool, math.ceil(left / recipe.batch_size))
             order = list(range(parts))
             random.Random(f"{seed} {number}").shuffle(order)
-            cut = [self.cut(list(islice(reader, quota)), parts) for reader in readers]
+            cut = [self.cut(of_lane, parts) for of_lane in texts]
             for part in order[inside:]:
                 pairs = [pair for of_lane in cut for pair in of_lane[part]]
                 yield make_batch(pairs, *vocabularies) if pairs else None
@@ -196,50 +185,48 @@ class Stream:
 
     def cut(self, texts: list[Text], parts: int) -> list[list[Pair]]:
         """Sort raw pairs by length and cut them into so many parts, as even as can be."""
-        pairs = sorted(
-            self.reading.pairs(iter(texts)), key=lambda pair: (len(pair.target), len(pair.source))
-        )
+        pairs = sorted(self.kept(texts), key=lambda pair: (len(pair.target), len(pair.source)))
         ends = [part * len(pairs) // parts for part in range(parts + 1)]
-        return [pairs[ends[part] : ends[part + 1]] for part in range(parts)]
-
-    def _check(self, recipe: Recipe, of: int, quota: int) -> None:
-        lanes = len(self.sizes)
-        if of > lanes:
-            raise ValueError(f"{of} processes cannot share {lanes} lanes: set corpus.lanes to {of}")
-        if quota * lanes != recipe.pool * recipe.batch_size:
-            raise ValueError(
-                f"lanes={lanes} must divide pool x batch_size, {recipe.pool} x {recipe.batch_size}"
-            )
+        return [pairs[start:end] for start, end in pairwise(ends)]
 
 
-@dataclass(frozen=True)
+def mixed(texts: Iterator[Text], buffer: int, draw: random.Random) -> Iterator[Text]:
+    """Texts in another order: each time, one is drawn from a buffer of those that come next."""
+    waiting = list(islice(texts, buffer))
+    for text in texts:
+        place = draw.randrange(buffer)
+        yield waiting[place]
+        waiting[place] = text
+    draw.shuffle(waiting)
+    yield from waiting
+
+
 class Streamed(Corpus):
-    """A corpus whose ``train`` is a :class:`Stream`; ``survey`` is what was found in it."""
-
-    survey: Survey | None = None
+    """A corpus whose ``train`` is a :class:`Stream`."""
 
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
         """The most frequent source words of ``train``."""
-        return Vocabulary(self.survey.words[0], self.source_language, self.lower)
+        return Vocabulary(self.train.survey.words[0], self.source_language, self.lower)
 
     @cached_property
     def target_vocabulary(self) -> Vocabulary:
         """The most frequent target words of ``train``."""
-        return Vocabulary(self.survey.words[1], self.target_language, self.lower)
+        return Vocabulary(self.train.survey.words[1], self.target_language, self.lower)
 
     @cached_property
     def fingerprint(self) -> str:
         """A checksum of every pair and of how they are read."""
+        found = self.train.survey
         held_out = [[pair.source, pair.target] for pair in (*self.valid, *self.test)]
-        how = [self.survey.fingerprint, self.survey.sizes, self.train.buffer, held_out]
+        how = [found.fingerprint, found.sizes, self.train.buffer, held_out]
         return hashlib.sha256(json.dumps(how).encode()).hexdigest()[:16]
 
 
 def stream(
-    train: str | Sequence[str],
-    valid: str | Sequence[str],
-    test: str | Sequence[str] | None = None,
+    train: Place,
+    valid: Place,
+    test: Place | None = None,
     *,
     languages: tuple[str, str] = ("de", "en"),
     vocabulary_size: int = 30_000,
@@ -248,7 +235,6 @@ def stream(
     tokeniser: str = "moses",
     lanes: int = 16,
     buffer: int = 1_000,
-    survey: str | None = None,
 ) -> Streamed:
     """A corpus of any size: ``train`` is read as it is needed, ``valid`` and ``test`` at once.
 
@@ -267,46 +253,46 @@ def stream(
             of the recipe's ``pool`` times ``batch_size``.
         buffer: raw pairs of a lane among which the next one is drawn; 1 keeps their order. The
             order of the files is kept beyond that: shuffle them once if they are sorted.
-        survey: the file that keeps what the pass finds; by itself one in
-            ``attnmt.text.data_folder()``.
 
     Raises:
         FileNotFoundError: a file is missing.
         ValueError: what cannot be read as parallel text; the message names file and line.
         DataUnavailable: a data set of the hub cannot be reached.
-        OSError: the survey cannot be written.
+        OSError: what the pass finds cannot be written.
     """
     one_of(TOKENISERS, tokeniser=tokeniser)
     whole(1, vocabulary_size=vocabulary_size, max_length=max_length, lanes=lanes, buffer=buffer)
-    languages = tuple(languages)
-    how = {"languages": languages, "lower": lower, "tokeniser": tokeniser}
-    reading = Reading(train, **how, max_length=max_length, lanes=lanes)
-    held_out = [
-        whole_part(Reading(part, **how, max_length=10**9, lanes=1)) if part else []
-        for part in (valid, test)
-    ]
-    make = partial(survey_of, reading, vocabulary_size)
-    found = kept_in(Path(survey or survey_file(reading, vocabulary_size)), make)
-    report = {"read": found.read, "empty": found.empty, "too long": found.too_long}
-    learned = Stream(reading, found.sizes, found.tokens, buffer=buffer)
+    source, target = languages
+    learned = Stream(
+        train,
+        (source, target),
+        vocabulary_size,
+        lower,
+        max_length=max_length,
+        tokeniser=tokeniser,
+        lanes=lanes,
+        buffer=buffer,
+    )
     return Streamed(
-        f"stream-{languages[0]}-{languages[1]}",
-        *languages,
-        learned,
-        *held_out,
+        f"stream-{source}-{target}",
+        source,
+        target,
+        train=learned,
+        valid=held_out(learned, valid),
+        test=held_out(learned, test) if test else [],
         vocabulary_size=vocabulary_size,
         lower=lower,
-        report={name: number for name, number in report.items() if number} | {"kept": found.kept},
-        survey=found,
+        report=learned.survey.report,
     )
 
 
-def whole_part(reading: Reading) -> list[Pair]:
-    """All pairs of a part that is held in memory, their raw text as a model would write it."""
-    pairs = reading.pairs(reading.texts(0))
-    if reading.tokeniser == "moses":
+def held_out(learned: Stream, place: Place) -> list[Pair]:
+    """All pairs of a place, read as others are; their raw text is as a model would write it."""
+    whole_place = replace(learned, place=place, max_length=sys.maxsize, lanes=1)
+    pairs = whole_place.kept(whole_place.texts(0))
+    if learned.tokeniser == "moses":
         return list(pairs)
-    source, target = reading.languages
+    source, target = learned.languages
     return [
         replace(
             pair,
@@ -315,22 +301,3 @@ def whole_part(reading: Reading) -> list[Pair]:
         )
         for pair in pairs
     ]
-
-
-def survey_of(reading: Reading, vocabulary_size: int) -> Survey:
-    """Look over all lanes."""
-    lanes = [reading.texts(number) for number in range(reading.lanes)]
-    return look_over(lanes, reading.words, vocabulary_size, max_length=reading.max_length)
-
-
-def survey_file(reading: Reading, vocabulary_size: int) -> Path:
-    """Where a survey is kept: another file for other settings, other files, or changed ones."""
-    what: list[Any] = [vars(reading), vocabulary_size]
-    if not (isinstance(reading.place, str) and reading.place.startswith(HUB)):
-        patterns = [reading.place] if isinstance(reading.place, str) else reading.place
-        files = [Path(file) for pattern in patterns for file in files_of(pattern)]
-        what += [
-            [str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files
-        ]
-    name = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
-    return data_folder() / "streams" / f"{name}.json"

@@ -1,16 +1,14 @@
-"""One pass over a corpus that is larger than memory: its most frequent words, and how large it is.
+"""What one pass over a corpus that is larger than memory finds: its words, and how large it is.
 
 What was found is kept in a file, so that the pass is made once, by one process of a machine.
 """
 
-import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import TypeAdapter
 
@@ -42,97 +40,29 @@ class Counts:
             self.forgotten += 1
             self.counts = Counter({word: n - 1 for word, n in self.counts.items() if n > 1})
 
+    def most_frequent(self, size: int) -> tuple[str, ...]:
+        """The words of a vocabulary, chosen as :meth:`.Vocabulary.build` does."""
+        words = self.counts.keys() - set(SPECIALS)
+        return tuple(sorted(words, key=lambda word: (-self.counts[word], word))[:size])
+
 
 @dataclass(frozen=True)
 class Survey:
     """What the pass found.
 
-    ``sizes`` are the raw pairs of each lane. ``read``, ``empty``, ``too_long`` and ``kept`` count
-    pairs, ``tokens`` target words of the pairs that were kept, ``</s>`` included. ``words`` are the
-    vocabularies of source and target, ``forgotten`` says by how much a word's count may be too
-    small, and ``fingerprint`` is a checksum of all pairs, lane by lane.
+    ``sizes`` are the raw pairs of each lane, ``report`` says how many were read, dropped and kept,
+    and ``tokens`` counts the target words of those, ``</s>`` included. ``words`` are the
+    vocabularies of source and target, and ``fingerprint`` is a checksum of all raw pairs.
     """
 
     sizes: tuple[int, ...]
-    read: int
-    empty: int
-    too_long: int
-    kept: int
+    report: dict[str, int]
     tokens: int
-    words: tuple[tuple[str, ...], tuple[str, ...]]
-    forgotten: int
+    words: tuple[tuple[str, ...], ...]
     fingerprint: str
-    seconds: float
-    format: Literal["attnmt-survey-1"] = "attnmt-survey-1"
 
 
 SURVEY = TypeAdapter(Survey)
-
-
-Words = tuple[Sequence[str], Sequence[str]]
-
-
-def look_over(
-    lanes: Iterable[Iterable[tuple[str, str]]],
-    words_of: Callable[[tuple[str, str]], Words],
-    vocabulary_size: int,
-    max_length: int,
-) -> Survey:
-    """Read every lane once.
-
-    Args:
-        lanes: raw pairs, in lanes.
-        words_of: cuts a raw pair into words.
-        vocabulary_size: words to keep, a side.
-        max_length: pairs with more words on either side are not counted.
-
-    Raises:
-        ValueError: there is no pair to learn from; or, from the reading, what is wrong in a file.
-    """
-    began = time.perf_counter()
-    counts = Counts(), Counts()
-    seen: Counter[str] = Counter()
-    sizes = []
-    digest = hashlib.sha256()
-    for lane in lanes:
-        size = 0
-        for texts in lane:
-            size += 1
-            digest.update(f"{texts[0]}\t{texts[1]}\n".encode())
-            words = words_of(texts)
-            fate = verdict(words, max_length)
-            seen[fate] += 1
-            if fate == "kept":
-                seen["tokens"] += len(words[1]) + 1
-                for side, counted in zip(words, counts, strict=True):
-                    counted.add(side)
-        sizes.append(size)
-    if not seen["kept"]:
-        raise ValueError(f"no pair to learn from, of {sum(sizes):,} read")
-    return Survey(
-        sizes=tuple(sizes),
-        read=sum(sizes),
-        words=tuple(most_frequent(counted, vocabulary_size) for counted in counts),
-        forgotten=max(counted.forgotten for counted in counts),
-        fingerprint=digest.hexdigest()[:16],
-        seconds=time.perf_counter() - began,
-        **{name: seen[name] for name in ("empty", "too_long", "kept", "tokens")},
-    )
-
-
-def verdict(words: Words, max_length: int) -> str:
-    """What becomes of a pair: ``"empty"``, ``"too_long"`` or ``"kept"``."""
-    if not words[0] or not words[1]:
-        return "empty"
-    return "too_long" if max(map(len, words)) > max_length else "kept"
-
-
-def most_frequent(counted: Counts, size: int) -> tuple[str, ...]:
-    """The words of the vocabulary, chosen as :meth:`.Vocabulary.build` does."""
-    for special in SPECIALS:
-        counted.counts.pop(special, None)
-    by_frequency = sorted(counted.counts.items(), key=lambda word: (-word[1], word[0]))
-    return tuple(word for word, _ in by_frequency[:size])
 
 
 def kept_in(path: Path, make: Callable[[], Survey]) -> Survey:
@@ -144,13 +74,11 @@ def kept_in(path: Path, make: Callable[[], Survey]) -> Survey:
         ValueError: the file holds something else.
         OSError: it cannot be written.
     """
-    first = os.environ.get("LOCAL_RANK", "0") == "0"
     while not path.exists():
-        if first:
-            made = make()
-            write_aside(path, SURVEY.dump_json(made))
-            return made
-        time.sleep(0.1)
+        if os.environ.get("LOCAL_RANK", "0") == "0":
+            write_aside(path, SURVEY.dump_json(make()))
+        else:
+            time.sleep(0.1)
     try:
         return SURVEY.validate_json(path.read_bytes())
     except ValueError as error:

@@ -26,9 +26,9 @@ from attnmt import Recipe, Translator, beam_search, cli, greedy, luong, perplexi
 from attnmt.batches import batches
 from attnmt.recipes import BAHDANAU
 from attnmt.scale import processes
-from attnmt.scale.processes import Together, accelerator_for, rows_of
+from attnmt.scale.processes import Together, rows_of
 from studies import scale
-from studies.scale import apart, as_files, crowd, ended, in_memory, learn, trained
+from studies.scale import as_files, crowd, ended, in_memory, learn, trained
 
 SMALL = {"model": "luong", "hidden": 6}
 JOB = {"train": 90, "model": SMALL, "recipe": Recipe(batch_size=16, epochs=2)}
@@ -36,6 +36,21 @@ DROPPING = JOB | {"model": SMALL | {"dropout": 0.3}}
 
 
 # --- the program
+
+
+def logs_of(found: dict) -> torch.Tensor:
+    """Every loss that a training tells: the points of its curve, and those of its epochs."""
+    of_epochs = [value for epoch in found["epochs"] for value in epoch]
+    return torch.tensor([*found["curve"], *of_epochs], dtype=torch.float64).log()
+
+
+def apart(one: dict, other: dict) -> dict[str, float]:
+    """The largest differences of two trainings: of log perplexities, and of any weight."""
+    weights = [
+        float((value - other["weights"][name]).abs().max())
+        for name, value in one["weights"].items()
+    ]
+    return {"loss": float((logs_of(one) - logs_of(other)).abs().max()), "weights": max(weights)}
 
 
 def resumed_by(folder: Path, sizes: tuple[int, int], job: dict) -> dict:
@@ -107,7 +122,7 @@ def killed(folder: Path) -> dict:
     children = crowd(2, learn, job, out)
     while not Path(f"{out}.checkpoint").exists():
         time.sleep(0.01)
-    os.kill(children[1], signal.SIGKILL)
+    children[1].kill()
     codes = ended(children)
     told = Path(f"{out}.said.0").read_text()
     again = trained(2, job, out)
@@ -157,7 +172,8 @@ if __name__ == "__main__":
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("processes")
-    subprocess.run([sys.executable, __file__, folder], check=True, env=ENVIRONMENT, timeout=600)
+    environment = ENVIRONMENT | {"ATTNMT_DATA": str(folder / "data")}
+    subprocess.run([sys.executable, __file__, folder], check=True, env=environment, timeout=600)
     return folder
 
 
@@ -317,7 +333,7 @@ def test_processes_that_cannot_be_joined_end_with_one_line(monkeypatch):
     monkeypatch.setattr(processes, "Accelerator", Alone)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match=r"2 processes were started, but they cannot be joined"):
-        accelerator_for()
+        Together()
 
 
 # --- in one process

@@ -70,7 +70,7 @@ def test_without_the_extra_the_error_says_how_to_install_it(asked, tmp_path, mon
     imported = builtins.__import__
 
     def without(name, *more, **named):
-        if name.partition(".")[0] in ("accelerate", "datasets", "pyarrow"):
+        if name.partition(".")[0] in ("accelerate", "datasets"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return imported(name, *more, **named)
 

@@ -8,14 +8,20 @@ import pytest
 
 pytest.importorskip("datasets")
 import torch
+from datasets import IterableDataset
 
-from attnmt import DataUnavailable, Recipe, Vocabulary, rnnsearch
-from attnmt.scale import streams
+from attnmt import DataUnavailable, Pair, Recipe, Vocabulary, rnnsearch
+from attnmt.scale import shards
 from attnmt.scale.processes import fit
-from attnmt.scale.streams import Reading, mixed, stream
+from attnmt.scale.streams import Stream, mixed, stream
 from studies.scale import as_files
 
 RECIPE = Recipe(batch_size=16, pool=4, epochs=1)
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNMT_DATA", str(tmp_path / "data"))
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +30,8 @@ def places(tmp_path_factory):
 
 
 @pytest.fixture(params=[4, 8], ids=["own files", "own lines"])
-def corpus(request, places, tmp_path):
-    more = {"lanes": request.param, "survey": str(tmp_path / "survey"), "vocabulary_size": 20}
-    return stream(**places | more, buffer=9)
+def corpus(request, places):
+    return stream(**places, lanes=request.param, vocabulary_size=20, buffer=9)
 
 
 def batches(corpus, seed=1, **place):
@@ -53,7 +58,7 @@ def encoded(corpus):
 def test_an_epoch_has_every_pair_once(corpus):
     found = [rows(batch) for batch in batches(corpus)]
     assert Counter(itertools.chain(*found)) == encoded(corpus)
-    assert sum(encoded(corpus).values()) == 150 == corpus.survey.kept
+    assert sum(encoded(corpus).values()) == 150
     again = [rows(batch) for batch in batches(corpus)]
     other = [rows(batch) for batch in batches(corpus, seed=2)]
     assert again == found != other
@@ -74,14 +79,14 @@ def test_the_rest_of_an_epoch_is_the_same_from_any_place(corpus, done):
     assert [rows(batch) for batch in batches(corpus, done=done)] == alone[done:]
 
 
-def test_batches_are_of_like_length(places, tmp_path):
-    corpus = stream(**places | {"survey": str(tmp_path / "s"), "lanes": 4}, buffer=9)
+def test_batches_are_of_like_length(places):
+    corpus = stream(**places, lanes=4, buffer=9)
     sorted_by_length = [batch.target_mask.float().mean() for batch in batches(corpus)]
     assert sum(sorted_by_length) / len(sorted_by_length) > 0.75  # in a shuffled one it is 0.6
 
 
 def test_lanes_must_be_as_many_as_processes_and_divide_a_pool(corpus):
-    lanes = len(corpus.survey.sizes)
+    lanes = len(corpus.train.survey.sizes)
     with pytest.raises(ValueError, match=rf"9 processes cannot share {lanes} lanes"):
         next(batches(corpus, of=9))
     vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
@@ -97,11 +102,11 @@ def test_a_buffer_mixes_and_loses_nothing():
 
 
 def test_a_changed_file_is_looked_over_again(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTNMT_DATA", str(tmp_path / "data"))
     places = as_files(tmp_path / "files", train=40, files=2)
-    del places["survey"]
     first = stream(**places)
-    assert stream(**places).survey == first.survey  # seconds included: it was read back
+    with monkeypatch.context() as patch:
+        patch.setattr(Stream, "look_over", lambda self: pytest.fail("looked over twice"))
+        assert stream(**places).train.survey == first.train.survey
     with open(tmp_path / "files" / "train-0.de", "a") as source:
         source.write("w1\n")
     with pytest.raises(ValueError, match=r"train-0\.de, line 21: .*train-0\.en has no such line"):
@@ -109,7 +114,7 @@ def test_a_changed_file_is_looked_over_again(tmp_path, monkeypatch):
     with open(tmp_path / "files" / "train-0.en", "a") as target:
         target.write("v1\n")
     changed = stream(**places)
-    assert changed.survey.read == 41 and changed.fingerprint != first.fingerprint
+    assert changed.report["read"] == 41 and changed.fingerprint != first.fingerprint
 
 
 def test_a_corpus_that_is_streamed_has_vocabularies_like_any_other(corpus):
@@ -121,37 +126,58 @@ def test_a_corpus_that_is_streamed_has_vocabularies_like_any_other(corpus):
 
 
 def test_words_are_cut_by_moses_or_at_spaces():
-    how = {"languages": ("de", "en"), "max_length": 9, "lanes": 1}
+    how = {"languages": ("de", "en"), "vocabulary_size": 9, "max_length": 9, "buffer": 1}
     raw = ("Das Haus, Straße.", "The house.")
-    moses = Reading("", lower=True, tokeniser="moses", **how)
-    assert moses.words(raw) == (["das", "haus", ",", "straße", "."], ["the", "house", "."])
-    spaces = Reading("", lower=False, tokeniser="spaces", **how)
-    assert spaces.words(raw) == (["Das", "Haus,", "Straße."], ["The", "house."])
+    moses = Stream("", lower=True, tokeniser="moses", lanes=1, **how)
+    assert moses.pair(raw) == (
+        "kept",
+        Pair(("das", "haus", ",", "straße", "."), ("the", "house", "."), *raw),
+    )
+    spaces = Stream("", lower=False, tokeniser="spaces", lanes=1, **how)
+    assert spaces.pair(raw)[1] == Pair(("Das", "Haus,", "Straße."), ("The", "house."), *raw)
 
 
-def test_a_data_set_of_the_hub_is_opened_by_name(monkeypatch, tmp_path):
+def surveyed(folder, *lanes):
+    """The survey of some lanes, each of them a file of pairs."""
+    for old in folder.glob("*.tsv"):
+        old.unlink()
+    for number, lane in enumerate(lanes):
+        (folder / f"{number}.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in lane))
+    how = {"lower": False, "tokeniser": "spaces", "lanes": len(lanes), "buffer": 1}
+    place = str(folder / "*.tsv")
+    return Stream(place, ("de", "en"), vocabulary_size=5, max_length=3, **how).look_over()
+
+
+def test_pairs_are_counted_by_their_fate(tmp_path):
+    found = surveyed(tmp_path, [("a b", "c"), ("", "c"), ("a a a a", "c")], [("a", "d d")])
+    assert (found.sizes, found.tokens) == ((3, 1), 5)  # </s> counts
+    assert found.report == {"read": 4, "kept": 2, "empty": 1, "too long": 1}
+    assert found.words == (("a", "b"), ("d", "c"))
+    other = surveyed(tmp_path, [("a b", "c"), ("", "c"), ("a a a b", "c")], [("a", "d d")])
+    assert other.fingerprint != found.fingerprint
+    with pytest.raises(ValueError, match="no pair to learn from, of 1 read"):
+        surveyed(tmp_path, [("", "c")])
+
+
+def test_a_data_set_of_the_hub_is_opened_by_name(monkeypatch):
     asked = []
 
-    def load_dataset(name, configuration, **how):
+    def of_hub(name, configuration, **how):
         asked.append((name, configuration, how))
         examples = [{"translation": {"de": f"w{i}", "en": f"v{i}"}} for i in range(12)]
-        return streams.IterableDataset.from_generator(lambda: iter(examples))
+        return IterableDataset.from_generator(lambda: iter(examples))
 
-    monkeypatch.setattr(streams, "load_dataset", load_dataset)
-    corpus = stream(
-        "hub:wmt/wmt14:de-en:train",
-        "hub:wmt/wmt14:de-en:validation",
-        lanes=4,
-        survey=str(tmp_path / "s"),
-    )
-    assert ("wmt/wmt14", "de-en", {"split": "validation", "streaming": True}) in asked
-    assert corpus.survey.sizes == (3, 3, 3, 3) and len(corpus.valid) == 12
+    monkeypatch.setattr(shards, "load_dataset", of_hub)
+    corpus = stream("hub:wmt/wmt14:de-en:train", "hub:wmt/wmt14:de-en:validation", lanes=4)
+    how = {"data_files": None, "split": "validation", "streaming": True}
+    assert ("wmt/wmt14", "de-en", how) in asked
+    assert corpus.train.survey.sizes == (3, 3, 3, 3) and len(corpus.valid) == 12
 
     def unreachable(*_, **__):
         raise ConnectionError("no network")
 
-    monkeypatch.setattr(streams, "load_dataset", unreachable)
-    with pytest.raises(DataUnavailable, match=r"hub:x/y could not be opened .* network"):
+    monkeypatch.setattr(shards, "load_dataset", unreachable)
+    with pytest.raises(DataUnavailable, match=r"hub:x/y could not be read .* network"):
         stream("hub:x/y", "hub:x/y")
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from attnmt.scale.survey import Counts, Survey, kept_in, look_over, most_frequent
+from attnmt.scale.survey import Counts, Survey, kept_in
 from attnmt.vocab import SPECIALS, Vocabulary
 
 
@@ -28,7 +28,7 @@ def counted(sentences, most):
 def test_the_vocabulary_is_that_of_the_text_in_memory():
     sentences = [*zipf(5_000, 900), list(SPECIALS) * 9]
     expected = Vocabulary.build(sentences, 300, "en").words[len(SPECIALS) :]
-    assert most_frequent(counted(sentences, most=2_000), 300) == expected
+    assert counted(sentences, most=2_000).most_frequent(300) == expected
 
 
 def test_in_bounded_memory_a_count_is_too_small_by_no_more_than_what_is_told():
@@ -42,32 +42,18 @@ def test_in_bounded_memory_a_count_is_too_small_by_no_more_than_what_is_told():
     assert set(often) <= set(counts.counts)
 
 
-def surveyed(lanes, **changed):
-    how = {"vocabulary_size": 5, "max_length": 3} | changed
-    return look_over(lanes, lambda texts: tuple(text.split() for text in texts), **how)
-
-
-def test_pairs_are_counted_by_their_fate():
-    found = surveyed([[("a b", "c"), ("", "c"), ("a a a a", "c")], [("a", "d d")]])
-    assert (found.sizes, found.read, found.kept) == ((3, 1), 4, 2)
-    assert (found.empty, found.too_long, found.tokens) == (1, 1, 5)  # </s> counts
-    assert found.words == (("a", "b"), ("d", "c"))
-    other = surveyed([[("a b", "c"), ("", "c"), ("a a a b", "c")], [("a", "d d")]])
-    assert other.fingerprint != found.fingerprint
-    with pytest.raises(ValueError, match="no pair to learn from, of 1 read"):
-        surveyed([[("", "c")]])
+FOUND = Survey((1,), {"read": 1, "kept": 1}, 2, (("ä",), ("c",)), "fingerprint")
 
 
 def test_a_survey_is_made_once(tmp_path, monkeypatch):
     path = tmp_path / "new" / "survey.json"
-    found = surveyed([[("ä b", "c")]])
-    assert kept_in(path, lambda: found) == found
+    assert kept_in(path, lambda: FOUND) == FOUND
     monkeypatch.setenv("LOCAL_RANK", "1")  # another process of the machine reads it
     again = kept_in(path, lambda: pytest.fail("made twice"))
-    assert isinstance(again, Survey) and again == found
+    assert isinstance(again, Survey) and again == FOUND
     path.write_text("{}")
     with pytest.raises(ValueError, match=r"holds no survey .* Delete it"):
-        kept_in(path, lambda: found)
+        kept_in(path, lambda: FOUND)
 
 
 def test_a_survey_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
@@ -76,5 +62,5 @@ def test_a_survey_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr("os.replace", no_space)
     with pytest.raises(OSError, match=r"survey\.json could not be written"):
-        kept_in(tmp_path / "survey.json", lambda: surveyed([[("a", "b")]]))
+        kept_in(tmp_path / "survey.json", lambda: FOUND)
     assert list(tmp_path.iterdir()) == []
