@@ -1,7 +1,7 @@
 // Trains what standard input asks for, and says when it locked on: a line of JSON for each run.
 import { readFileSync } from "node:fs";
 import { Training } from "../book/_live/learn.mjs";
-import { LOCKED } from "../book/_live/learn_spec.mjs";
+import { LOCKED } from "../book/_live/learn_choices.mjs";
 
 for (const { name, spec, updates, stop } of JSON.parse(readFileSync(0, "utf8"))) {
   const run = new Training(spec);

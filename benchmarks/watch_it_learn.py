@@ -41,12 +41,13 @@ MODULES = (
     "learn.mjs",
     "learn_worker.mjs",
     "learn_spec.mjs",
+    "learn_choices.mjs",
     "learn_view.mjs",
     "learn.css",
 )
 IN_PAGE = """async ({ spec, most }) => {
     const { Training } = await import("./learn.mjs");
-    const { LOCKED } = await import("./learn_spec.mjs");
+    const { LOCKED } = await import("./learn_choices.mjs");
     const run = new Training(spec);
     const begun = performance.now();
     while (run.updates < most) {
@@ -103,7 +104,7 @@ def locked() -> list[dict]:
 
 def breaks() -> dict[str, dict]:
     """What each line of *Break it* tells the network, from the page's own module."""
-    program = f"import {{ BREAKS }} from {(SOURCE / 'learn_spec.mjs').as_uri()!r};"
+    program = f"import {{ BREAKS }} from {(SOURCE / 'learn_choices.mjs').as_uri()!r};"
     program += "console.log(JSON.stringify(BREAKS))"
     command = ["node", "--input-type=module", "--eval", program]
     return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
