@@ -188,12 +188,13 @@ export class Model {
   // Annotations (B * S, n), and the states that have read the whole sentence (B, n).
   encode(tape, x) {
     const [S, B] = [x.length, x[0].length];
-    const embedded = x.map((ids) => tape.lookup(this.parameters.source, ids));
+    const embedded = tape.lookup(this.parameters.source, x.flat());
     const sides = this.sides.map(({ W, U, b }, backwards) => {
+      const inputs = tape.linear(embedded, W, b);
       const states = [];
       let h = tape.matrix(B, U.cols);
       for (const j of backwards ? range(S).reverse() : range(S))
-        h = states[j] = tape.gru(tape.linear(embedded[j], W, b), tape.linear(h, U), h);
+        h = states[j] = tape.gru(tape.slice(inputs, j, B), tape.linear(h, U), h);
       return { states, last: h };
     });
     const annotations = tape.join(range(S).flatMap((j) => sides.map(({ states }) => states[j])));
@@ -229,18 +230,19 @@ export class Model {
     const { W, U, b, C, F } = this.decoder;
     const B = x[0].length;
     const memory = this.encode(tape, x);
+    const inputs = tape.linear(tape.lookup(parameters.target, read.flat()), W, b);
     let s = tape.matrix(B, SIZES.n);
     let t = tape.matrix(B, SIZES.n); // the output layer's vector, fed on
     let context = memory.whole;
     const [outputs, aligned] = [[], []];
-    read.forEach((ids, i) => {
+    read.forEach((_, i) => {
       const attend = (order) => {
         if (!spec.attention || spec.asks !== order) return;
         aligned.push(this.attend(tape, s, i, memory));
         context = tape.blend(aligned[i], memory.k);
       };
       attend("before");
-      let input = tape.linear(tape.lookup(parameters.target, ids), W, b);
+      let input = tape.slice(inputs, i, B);
       if (C) input = tape.pair("+", input, tape.linear(context, C));
       if (F) input = tape.pair("+", input, tape.linear(t, F));
       s = tape.gru(input, tape.linear(s, U), s);

@@ -46,29 +46,44 @@ const add = (to, i, times, from, j, count) => {
   for (let c = 0; c < count; c++) to[i + c] += times * from[j + c];
 };
 
-// to[r][c] += sum_k x(r, k) y(k, c), where x(r, k) is x[r * xr + k * xk], and y(k, c) y[k * yk + c * yc].
-// Nearly all time is spent here, so it takes four columns at once.
-function multiply(to, rows, cols, size, [x, xr, xk], [y, yk, yc]) {
-  const last = cols - 1;
+// Nearly all time is spent in the next two, so they take four rows at once.
+
+// y[r][k] = sum_c x[r][c] W[k][c]
+function products({ rows, cols, data: x }, { rows: size, data: W }, y) {
   for (let r = 0; r < rows; r++)
-    for (let c = 0; c < cols; c += 4) {
-      // Past the end, the last column is taken once more.
-      const [c1, c2, c3] = [Math.min(c + 1, last), Math.min(c + 2, last), Math.min(c + 3, last)];
-      const row = r * cols;
-      let [s0, s1, s2, s3] = [to[row + c], to[row + c1], to[row + c2], to[row + c3]];
-      for (let k = 0; k < size; k++) {
-        const value = x[r * xr + k * xk];
-        const at = k * yk;
-        s0 += value * y[at + c * yc];
-        s1 += value * y[at + c1 * yc];
-        s2 += value * y[at + c2 * yc];
-        s3 += value * y[at + c3 * yc];
+    for (let k = 0; k < size; k += 4) {
+      // Past the end, the last row is taken once more.
+      const [k1, k2, k3] = [Math.min(k + 1, size - 1), Math.min(k + 2, size - 1), Math.min(k + 3, size - 1)];
+      let [w0, w1, w2, w3] = [k * cols, k1 * cols, k2 * cols, k3 * cols];
+      let [s0, s1, s2, s3] = [0, 0, 0, 0];
+      for (let at = r * cols; at < (r + 1) * cols; at++) {
+        const value = x[at];
+        s0 += value * W[w0++];
+        s1 += value * W[w1++];
+        s2 += value * W[w2++];
+        s3 += value * W[w3++];
       }
-      to[row + c] = s0;
-      to[row + c1] = s1;
-      to[row + c2] = s2;
-      to[row + c3] = s3;
+      y[r * size + k] = s0;
+      y[r * size + k1] = s1;
+      y[r * size + k2] = s2;
+      y[r * size + k3] = s3;
     }
+}
+
+// to[m][c] += sum_k g(m, k) from[k][c], where g(m, k) is g[m * stepM + k * stepK]
+function spread(g, from, to, rows, size, cols, stepM, stepK) {
+  for (let m = 0; m < rows; m++) {
+    const row = m * cols;
+    let k = 0;
+    for (; k + 3 < size; k += 4) {
+      const at = m * stepM + k * stepK;
+      const [g0, g1, g2, g3] = [g[at], g[at + stepK], g[at + 2 * stepK], g[at + 3 * stepK]];
+      let [f0, f1, f2, f3] = [k * cols, (k + 1) * cols, (k + 2) * cols, (k + 3) * cols];
+      for (let c = row; c < row + cols; c++)
+        to[c] += g0 * from[f0++] + g1 * from[f1++] + g2 * from[f2++] + g3 * from[f3++];
+    }
+    for (; k < size; k++) add(to, row, g[m * stepM + k * stepK], from, k * cols, cols);
+  }
 }
 
 export class Tape {
@@ -144,6 +159,12 @@ export class Tape {
     return this.pieces(ids.length, ids.map((id) => [x, id * x.cols, x.cols]));
   }
 
+  // The i-th `rows` rows of a matrix.
+  slice(x, i, rows) {
+    const count = rows * x.cols;
+    return this.pieces(rows, [[x, i * count, count]]);
+  }
+
   // [x; y; ...]: the columns of all, side by side.
   join(parts, rows = Math.max(...parts.map((x) => x.rows))) {
     return this.pieces(rows, range(rows).flatMap((r) => parts.map((x) => [x, begin(x, r, rows), x.cols])));
@@ -159,12 +180,12 @@ export class Tape {
   linear(x, W, b = null) {
     const { rows: size, cols } = W;
     const forward = (y) => {
-      multiply(y, x.rows, size, cols, [x.data, cols, 1], [W.data, 1, cols]);
+      products(x, W, y);
       if (b) for (let at = 0; at < y.length; at += size) add(y, at, 1, b.data, 0, size);
     };
     return this.make(x.rows, size, forward, (g) => {
-      multiply(x.grad, x.rows, cols, size, [g, size, 1], [W.data, cols, 1]);
-      multiply(W.grad, size, cols, x.rows, [g, 1, size], [x.data, cols, 1]);
+      spread(g, W.data, x.grad, x.rows, size, cols, size, 1);
+      spread(g, x.data, W.grad, size, x.rows, cols, 1, size);
       if (b) for (let at = 0; at < g.length; at += size) add(b.grad, 0, 1, g, at, size);
     });
   }
@@ -229,34 +250,29 @@ export class Tape {
   gru(x, u, h) {
     const { rows, cols: n } = h;
     const gates = this.take(3 * rows * n);
-    // Each place of the state, and where its two gates and its candidate are.
-    const each = (visit) => {
-      for (let to = 0; to < rows * n; to++) {
-        const at = to + 2 * n * Math.floor(to / n);
-        visit(to, at, at + n, at + 2 * n);
+    const forward = (y, _, row) => {
+      for (let to = row, at = 3 * row; to < row + n; to++, at++) {
+        const r = (gates[at] = sigmoid(x.data[at] + u.data[at]));
+        const z = (gates[at + n] = sigmoid(x.data[at + n] + u.data[at + n]));
+        const candidate = (gates[at + 2 * n] = Math.tanh(x.data[at + 2 * n] + r * u.data[at + 2 * n]));
+        y[to] = (1 - z) * h.data[to] + z * candidate;
       }
     };
-    const forward = (y) =>
-      each((to, r, z, c) => {
-        gates[r] = sigmoid(x.data[r] + u.data[r]);
-        gates[z] = sigmoid(x.data[z] + u.data[z]);
-        gates[c] = Math.tanh(x.data[c] + gates[r] * u.data[c]);
-        y[to] = (1 - gates[z]) * h.data[to] + gates[z] * gates[c];
-      });
-    const backward = (g) =>
-      each((to, r, z, c) => {
-        const forC = g[to] * gates[z] * (1 - gates[c] * gates[c]);
-        const forR = forC * u.data[c] * gates[r] * (1 - gates[r]);
-        const forZ = g[to] * (gates[c] - h.data[to]) * gates[z] * (1 - gates[z]);
-        h.grad[to] += g[to] * (1 - gates[z]);
-        x.grad[r] += forR;
-        u.grad[r] += forR;
-        x.grad[z] += forZ;
-        u.grad[z] += forZ;
-        x.grad[c] += forC;
-        u.grad[c] += forC * gates[r];
-      });
-    return this.make(rows, n, forward, backward);
+    return this.byRow(rows, n, forward, (g, _, row) => {
+      for (let to = row, at = 3 * row; to < row + n; to++, at++) {
+        const [r, z, candidate] = [gates[at], gates[at + n], gates[at + 2 * n]];
+        const forCandidate = g[to] * z * (1 - candidate * candidate);
+        const forR = forCandidate * u.data[at + 2 * n] * r * (1 - r);
+        const forZ = g[to] * (candidate - h.data[to]) * z * (1 - z);
+        h.grad[to] += g[to] * (1 - z);
+        x.grad[at] += forR;
+        u.grad[at] += forR;
+        x.grad[at + n] += forZ;
+        u.grad[at + n] += forZ;
+        x.grad[at + 2 * n] += forCandidate;
+        u.grad[at + 2 * n] += forCandidate * r;
+      }
+    });
   }
 
   // Softmax of each row over the places that keep(row, column) allows; zero elsewhere.
