@@ -1,7 +1,7 @@
 // Trains what standard input asks for, and says when it locked on: a line of JSON for each run.
 import { readFileSync } from "node:fs";
 import { Training } from "../book/_live/learn.mjs";
-import { LOCKED } from "../book/_live/learn_spec.mjs";
+import { LOCKED } from "../book/_live/learn_choices.mjs";
 
 for (const { name, spec, updates, stop } of JSON.parse(readFileSync(0, "utf8"))) {
   const run = new Training(spec);
@@ -14,6 +14,8 @@ for (const { name, spec, updates, stop } of JSON.parse(readFileSync(0, "utf8")))
     look = run.look();
     if (locked === null && look.mass > LOCKED) locked = run.updates;
   }
-  const { right, mass } = look;
-  console.log(JSON.stringify({ name, spec, locked, updates: run.updates, "CPU-seconds": spent, right, mass }));
+  const { loss, right, mass, top, entropy, rows } = look;
+  const at = rows.slice(0, -1).map(({ weights }) => weights && weights.indexOf(Math.max(...weights)));
+  const { source, links } = run.about();
+  console.log(JSON.stringify({ name, spec, locked, updates: run.updates, "CPU-seconds": spent, loss, right, mass, top, entropy, source, words: rows.map(({ word }) => word), looks: at, links, trouble: run.trouble }));
 }

@@ -10,7 +10,7 @@
 // last states stand in the context's place at every step (Cho et al. 2014).
 
 import { DEFAULTS } from "./learn_spec.mjs";
-import { Tape } from "./tape.mjs";
+import { Tape, range } from "./tape.mjs";
 import { PLACES, Refusal, compute, plan } from "./score.mjs";
 
 export const SIZES = { n: 32, embedding: 24, batch: 16, D: 2 };
@@ -82,10 +82,9 @@ export function readPairs(text) {
     const sides = line.split(PAUSE);
     if (sides.length !== 2) throw new Refusal("pairs_sides", { line: number });
     const [source, target] = sides.map(words);
-    if (!source.length || !target.length) throw new Refusal("pairs_wordless", { line: number });
     const longest = Math.max(source.length, target.length);
     if (longest > MOST_WORDS) throw new Refusal("pairs_long", { line: number, words: longest, most: MOST_WORDS });
-    return { source, target, links: null };
+    return { source, target };
   });
   if (pairs.length < 8) throw new Refusal("pairs_few", { lines: pairs.length });
   return pairs;
@@ -189,17 +188,16 @@ export class Model {
   // Annotations (B * S, n), and the states that have read the whole sentence (B, n).
   encode(tape, x) {
     const [S, B] = [x.length, x[0].length];
-    const places = [...x.keys()];
     const embedded = tape.lookup(this.parameters.source, x.flat());
     const sides = this.sides.map(({ W, U, b }, backwards) => {
       const inputs = tape.linear(embedded, W, b);
       const states = [];
       let h = tape.matrix(B, U.cols);
-      for (const j of backwards ? places.toReversed() : places)
-        h = states[j] = tape.gru(tape.slice(inputs, j * B, B), tape.linear(h, U), h);
+      for (const j of backwards ? range(S).reverse() : range(S))
+        h = states[j] = tape.gru(tape.slice(inputs, j, B), tape.linear(h, U), h);
       return { states, last: h };
     });
-    const annotations = tape.join(places.flatMap((j) => sides.map(({ states }) => states[j])));
+    const annotations = tape.join(range(S).flatMap((j) => sides.map(({ states }) => states[j])));
     const k = { ...annotations, rows: B * S, cols: SIZES.n };
     const whole = tape.join(sides.map(({ last }) => last));
     return { k, whole, S, words: S - (this.spec.mask ? 1 : 0), kept: new Map() };
@@ -211,8 +209,7 @@ export class Model {
     const { S, words } = memory;
     const { D } = SIZES;
     const each = compute(tape, this.score, this.own, { ...memory, q, i: i + 1 }); // (B * S, 1)
-    const scored = { ...each, rows: q.rows, cols: S };
-    const scores = spec.sharp ? tape.pair("*", scored, tape.number(RECIPE.sharpness)) : scored;
+    const scores = tape.pair("*", { ...each, rows: q.rows, cols: S }, tape.number(spec.sharp ? RECIPE.sharpness : 1));
     const within = (centre) =>
       tape.softmax(scores, (b, s) => s < words && Math.abs(s - centre(b)) <= D);
     if (spec.window === "global") return tape.softmax(scores, (_, s) => s < words);
@@ -221,7 +218,7 @@ export class Model {
     const share = tape.curve("sigmoid", tape.linear(hidden, parameters["window.v"]));
     const p = tape.pair("*", share, tape.number(words));
     // exp(-(s - p)^2 / (2 sigma^2)), where sigma is D / 2
-    const apart = tape.pair("-", tape.matrix(1, S, [...Array(S).keys()]), p);
+    const apart = tape.pair("-", tape.matrix(1, S, range(S)), p);
     const bell = tape.curve("exp", tape.pair("*", tape.pair("*", apart, apart), tape.number(-2 / (D * D))));
     return tape.pair("*", within((b) => p.data[b]), bell);
   }
@@ -245,7 +242,7 @@ export class Model {
         context = tape.blend(aligned[i], memory.k);
       };
       attend("before");
-      let input = tape.slice(inputs, i * B, B);
+      let input = tape.slice(inputs, i, B);
       if (C) input = tape.pair("+", input, tape.linear(context, C));
       if (F) input = tape.pair("+", input, tape.linear(t, F));
       s = tape.gru(input, tape.linear(s, U), s);
@@ -253,7 +250,7 @@ export class Model {
       t = tape.curve("tanh", tape.linear(tape.join([context, s]), parameters["output.W"]));
       outputs.push(t);
     });
-    const logits = tape.linear(tape.stack(outputs), parameters["output.V"], parameters["output.b"]);
+    const logits = tape.linear(tape.pieces(outputs.length * B, outputs.map((x) => [x, 0, x.data.length])), parameters["output.V"], parameters["output.b"]);
     return { loss: tape.surprise(logits, y.flat()), logits, aligned };
   }
 }
@@ -272,7 +269,7 @@ function adam(parameters) {
     for (const { grad } of list) for (let at = 0; at < grad.length; at++) squares += grad[at] * grad[at];
     const norm = Math.sqrt(squares);
     if (!Number.isFinite(norm)) return norm;
-    const scale = Math.min(1, RECIPE.clip / norm) || 1;
+    const scale = Math.min(1, RECIPE.clip / norm);
     time++;
     const rate = (RECIPE.rate * Math.sqrt(1 - keepSquare ** time)) / (1 - keepMean ** time);
     for (const { data, grad, mean, square } of list) {
@@ -320,8 +317,7 @@ export class Training {
 
   run(sentences) {
     this.tape.clear();
-    const encoded = batch(sentences, this.source, this.target);
-    return { ...this.model.run(this.tape, encoded), ids: encoded.y.flat().filter((id) => id >= 0) };
+    return this.model.run(this.tape, batch(sentences, this.source, this.target));
   }
 
   // One batch forwards and backwards, and one step of Adam. False, if numbers ceased to be numbers.
@@ -331,10 +327,9 @@ export class Training {
     const { loss } = this.run(Array.from({ length: SIZES.batch }, () => among(alike, this.random)));
     this.tape.backward(loss);
     const norm = this.step();
-    const lost = !Number.isFinite(loss.data[0]) ? "loss_lost" : !Number.isFinite(norm) ? "gradient_lost" : null;
-    if (lost) this.trouble = { key: lost, given: { update: this.updates + 1 } };
-    else this.updates++;
-    return !lost;
+    if (Number.isFinite(norm)) this.updates++; // so the loss is, too
+    else this.trouble = { key: Number.isFinite(loss.data[0]) ? "gradient_lost" : "loss_lost", given: { update: this.updates + 1 } };
+    return !this.trouble;
   }
 
   // Held-out sentences, forced: the words before are the right ones.
@@ -342,8 +337,7 @@ export class Training {
     const [words, losses] = [[], []];
     let rows;
     for (const sentences of this.heldOut) {
-      const { loss, ids, logits, aligned } = this.run(sentences);
-      losses.push(...ids.map(() => loss.data[0]));
+      const { loss, logits, aligned } = this.run(sentences);
       sentences.forEach((one, b) => {
         const told = [...one.target, END].map((word, i) => ({
           word,
@@ -352,6 +346,7 @@ export class Training {
           link: one.links?.[i],
         }));
         if (one === this.shown) rows = told;
+        losses.push(...told.map(() => loss.data[0]));
         words.push(...told.slice(0, -1));
       });
     }

@@ -5,7 +5,8 @@
 //
 // Its words are those of the language that the page says the box is in.
 
-import { ASKS, BREAKS, DEFAULTS, LOCKED, MOST_UPDATES, SCORES, TASKS, WINDOWS, fromAddress, toAddress } from "./learn_spec.mjs";
+import { ASKS, BREAKS, LOCKED, SCORES, TASKS, WINDOWS, fromAddress, toAddress } from "./learn_choices.mjs";
+import { DEFAULTS, MOST_UPDATES } from "./learn_spec.mjs";
 import { LEARN, speaker } from "./learn_words.mjs";
 
 const MOST_LOOKS = 400; // then every other is forgotten

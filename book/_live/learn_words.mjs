@@ -107,7 +107,6 @@ export const LEARN = {
   score_size: "column {column}: a score is one number for each source word, and this is {x}: is a dot missing?",
   pairs_many: "these are {lines} lines, and at most {most} can be trained on here",
   pairs_sides: "line {line}: write source = target, with one equals sign between spaces (or one tab)",
-  pairs_wordless: "line {line}: one side has no words",
   pairs_long: "line {line}: {words} words and signs, and at most {most} are read",
   pairs_few: "paste at least 8 lines, source = target; these are {lines}",
 };

@@ -39,7 +39,7 @@ onmessage = ({ data }) => {
       postMessage({ ready: run.about(), look: run.look() });
     } catch (error) {
       if (!error.key) throw error;
-      postMessage({ refused: { key: error.key, given: error.given, at: error.at } });
+      postMessage({ refused: { ...error } });
     }
   }
   if (!run) return;

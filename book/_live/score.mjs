@@ -10,7 +10,7 @@
 // number of source words; a and b, learned. A capital letter before brackets is a learned matrix:
 // W(q) has n numbers, and W(q)[j] takes one of as many numbers as a sentence may have words.
 
-import { CURVES } from "./tape.mjs";
+import { CURVES, begin, range } from "./tape.mjs";
 
 export const PLACES = 26; // of a location score: source words and the sentence's end
 const LONGEST = 120; // characters
@@ -184,13 +184,11 @@ export function plan(text, { n, d }) {
 // and `kept`, a Map for what is the same for all queries.
 export function compute(tape, { tree }, learned, given) {
   const { q, k, i, S, words, kept } = given;
-  const known = { n: q.cols, i, S: words };
-  const places = () => Array.from({ length: k.rows }, (_, at) => 1 + (at % S));
-  const named = (name) => {
-    if (name === "q") return q;
-    if (name === "k") return k;
-    return name === "j" ? tape.matrix(k.rows, 1, places()) : (learned[name] ?? tape.number(known[name]));
-  };
+  const known = { ...learned, q, k };
+  const numbers = { n: q.cols, i, S: words };
+  const places = range(k.rows);
+  const named = (name) =>
+    name === "j" ? tape.matrix(k.rows, 1, places.map((r) => 1 + (r % S))) : (known[name] ?? tape.number(numbers[name]));
   const work = ({ kind, name, sign, text, parts = [] }) => {
     const values = parts.map(value);
     const [x, y] = values;
@@ -198,10 +196,7 @@ export function compute(tape, { tree }, learned, given) {
     if (kind === "name") return named(name);
     if (kind === "minus") return tape.pair("*", x, tape.number(-1));
     if (kind === "join") return tape.join(values);
-    if (kind === "place") {
-      const each = tape.repeat(x, q.rows, x.cols);
-      return tape.pieces(k.rows, (r) => [[each, Math.floor(r / S) * x.cols + (r % S), 1]]);
-    }
+    if (kind === "place") return tape.pieces(k.rows, places.map((r) => [x, begin(x, r, k.rows) + (r % S), 1]));
     if (name === "dot") return tape.dot(x, y);
     if (isMatrix(name)) return tape.linear(x, learned[name]);
     return kind === "pair" ? tape.pair(sign, x, y) : tape.curve(name, x);

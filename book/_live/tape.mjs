@@ -9,8 +9,10 @@
 // (B), for each source word of each sentence (B * S, a sentence's words together), and of one row
 // alone meet, the fewer rows are repeated.
 
+export const range = (count) => [...Array(count).keys()]; // 0, 1, 2, ...
+
 // Where the row of x begins that belongs to row r of `rows`.
-const begin = (x, r, rows) => Math.floor((r * x.rows) / rows) * x.cols;
+export const begin = (x, r, rows) => Math.floor((r * x.rows) / rows) * x.cols;
 
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
@@ -138,9 +140,8 @@ export class Tape {
     return this.make(rows, cols, (y) => each((r, row) => forward(y, r, row)), back);
   }
 
-  // A matrix of pieces of others: row(r) lists those of row r, each [matrix, its first number, how many].
-  pieces(rows, row) {
-    const list = Array.from({ length: rows }, (_, r) => row(r)).flat();
+  // A matrix of pieces of others, one after the other: each [matrix, its first number, how many].
+  pieces(rows, list) {
     const size = list.reduce((sum, [, , count]) => sum + count, 0);
     const each = (visit) => {
       let at = 0;
@@ -153,32 +154,26 @@ export class Tape {
     return this.make(rows, size / rows, forward, (g) => each((x, i, at, count) => add(x.grad, i, 1, g, at, count)));
   }
 
-  // The rows of a table that `ids` name: (ids, cols).
-  lookup(table, ids) {
-    return this.pieces(ids.length, (r) => [[table, ids[r] * table.cols, table.cols]]);
+  // The rows of a matrix that `ids` name: (ids, cols).
+  lookup(x, ids) {
+    return this.pieces(ids.length, ids.map((id) => [x, id * x.cols, x.cols]));
   }
 
-  // Some rows of a matrix.
-  slice(x, first, rows) {
-    return this.pieces(rows, (r) => [[x, (first + r) * x.cols, x.cols]]);
+  // The i-th `rows` rows of a matrix.
+  slice(x, i, rows) {
+    const count = rows * x.cols;
+    return this.pieces(rows, [[x, i * count, count]]);
   }
 
   // [x; y; ...]: the columns of all, side by side.
-  join(parts) {
-    const rows = Math.max(...parts.map((x) => x.rows));
-    return this.pieces(rows, (r) => parts.map((x) => [x, begin(x, r, rows), x.cols]));
-  }
-
-  // Matrices of one size below one another.
-  stack(parts) {
-    const [{ rows, cols }] = parts;
-    return this.pieces(parts.length * rows, (r) => [[parts[Math.floor(r / rows)], (r % rows) * cols, cols]]);
+  join(parts, rows = Math.max(...parts.map((x) => x.rows))) {
+    return this.pieces(rows, range(rows).flatMap((r) => parts.map((x) => [x, begin(x, r, rows), x.cols])));
   }
 
   // A matrix with its fewer rows, or its single column, repeated.
   repeat(x, rows, cols) {
     if (x.rows === rows && x.cols === cols) return x;
-    return this.pieces(rows, (r) => Array(cols / x.cols).fill([x, begin(x, r, rows), x.cols]));
+    return this.join(Array(cols / x.cols).fill(x), rows);
   }
 
   // x W^T + b: x (R, a), W (o, a), b (1, o) or nothing: (R, o).
@@ -286,7 +281,7 @@ export class Tape {
       let [most, sum] = [-Infinity, 0];
       for (let c = 0; c < cols; c++) if (keep(r, c)) most = Math.max(most, data[row + c]);
       for (let c = 0; c < cols; c++) if (keep(r, c)) sum += y[row + c] = Math.exp(data[row + c] - most);
-      for (let c = 0; c < cols; c++) if (sum !== 0) y[row + c] /= sum;
+      for (let c = 0; c < cols; c++) y[row + c] /= sum;
     };
     return this.byRow(rows, cols, forward, (g, r, row, y) => {
       const mean = inner(y, row, g, row, cols);

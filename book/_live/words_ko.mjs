@@ -108,7 +108,6 @@ export const LEARN = joined({
   score_size: "{column}번째 칸: 점수는 원문 단어마다 숫자 하나인데, 이것은 {x}입니다. dot이 빠졌나요?",
   pairs_many: "{lines}줄입니다. 여기서는 {most}줄까지 학습할 수 있습니다",
   pairs_sides: "{line}번째 줄: 원문 = 번역문 꼴로 쓰세요. 등호는 하나이고 앞뒤를 띄웁니다(탭 하나도 됩니다)",
-  pairs_wordless: "{line}번째 줄: 한쪽에 단어가 없습니다",
   pairs_long: "{line}번째 줄: 단어와 기호가 {words}개입니다. {most}개까지만 읽습니다",
   pairs_few: "원문 = 번역문을 8줄 이상 넣으세요. 지금은 {lines}줄입니다",
 });

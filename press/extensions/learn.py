@@ -1,6 +1,6 @@
 """Sphinx extension: `{learn}` puts a small network on the page that the reader trains.
 
-The argument is a task, and each option one of the choices of `book/_live/learn_spec.mjs`::
+The argument is a task, and each option one of the choices of `book/_live/learn_choices.mjs`::
 
     :::{learn} reverse
     :score: dot(q, W(k))

@@ -5,13 +5,7 @@ import { load, split, written } from "../../book/_live/translator.mjs";
 const rows = (matrix) => matrix && matrix.map((row) => [...row]);
 
 /** One step as plain lists. */
-function plain(step) {
-  const lists = Object.entries(step).map(([name, value]) => [
-    name,
-    value instanceof Float32Array ? [...value] : value,
-  ]);
-  return Object.fromEntries(lists);
-}
+const plain = (step) => JSON.parse(JSON.stringify(step, (_, value) => (value instanceof Float32Array ? [...value] : value)));
 
 /** What went wrong, if something did. */
 async function attempt(action) {
@@ -22,13 +16,15 @@ async function attempt(action) {
   }
 }
 
+const translations = (sentences, translate) =>
+  sentences.map((sentence) => {
+    const { words, align, score } = translate(sentence);
+    return { words, align: rows(align), score };
+  });
+
 const tasks = {
-  translate(model, { sentences }) {
-    return sentences.map((words) => {
-      const { words: target, align, score } = model.translate(words);
-      return { words: target, align: rows(align), score };
-    });
-  },
+  translate: (model, { sentences }) => translations(sentences, (words) => model.translate(words)),
+  translateWords: (model, { sentences }) => translations(sentences, (words) => model.translateWords(words)),
   steps(model, { sentence, forced }) {
     const run = model.begin(sentence);
     const steps = [];
@@ -57,12 +53,6 @@ const tasks = {
     const { result, reads: whole } = counted(() => model.translate(sentence).words.length);
     return { first, whole, words: result };
   },
-  translateWords(model, { sentences }) {
-    return sentences.map((words) => {
-      const { words: target, align, score } = model.translateWords(words);
-      return { words: target, align: rows(align), score };
-    });
-  },
   tokenise: (model, { texts }) => texts.map((text) => model.tokenise(text)),
   units: (model, { sentences }) => sentences.map((words) => model.units(words)),
   split: (model, { texts, language, prefixes }) =>
@@ -70,14 +60,7 @@ const tasks = {
   written: (model, { sentences }) => sentences.map(written),
   check: (model, { texts }) => texts.map((text) => model.check(model.tokenise(text))),
   unknown: (model, { words }) => model.unknown(words),
-  about: ({ config, attends, asks, sourceWords, targetWords, parameters }) => ({
-    config,
-    attends,
-    asks,
-    sourceWords,
-    targetWords,
-    parameters,
-  }),
+  about: ({ config, attends, asks, sourceWords, targetWords, parameters }) => ({ config, attends, asks, sourceWords, targetWords, parameters }),
   attempt: (model, { words }) => attempt(() => model.translate(words)),
 };
 

@@ -1,6 +1,6 @@
 /** Reads jobs from standard input and answers with what the page's training computes: JSON. */
 import { readFileSync } from "node:fs";
-import { BREAKS } from "../../book/_live/learn_spec.mjs";
+import { BREAKS } from "../../book/_live/learn_choices.mjs";
 import { LEARN, speaker } from "../../book/_live/learn_words.mjs";
 import { SEE } from "../../book/_live/see.mjs";
 import { LEARN as KOREAN, SEE as KOREAN_SEE } from "../../book/_live/words_ko.mjs";

@@ -1,7 +1,6 @@
 """book/_live/translator.mjs, run by node: it says what PyTorch says, word for word."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -100,9 +99,16 @@ def is_known(name: str) -> bool:
     return maker != "bahdanau" and (maker != "luong" or options[0] in SCORES)
 
 
-@pytest.mark.parametrize("name", [name for name in FAMILY if is_known(name)])
-def test_every_constructor_with_all_its_options(name, controlled, tmp_path):
-    model = sharp(FAMILY[name], controlled)
+MODELS = {name: make for name, make in FAMILY.items() if is_known(name)} | {
+    "attention alone": lambda corpus: attention_only(corpus, hidden=12, heads=3, blocks=3, seed=3),
+    "one head, one block": lambda corpus: attention_only(corpus, hidden=8, heads=1, blocks=1),
+    "footnote 15": lambda corpus: concat_fixed(corpus, window="local-p", D=2, hidden=8, seed=3),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_constructor_with_all_its_options_and_models_beside_them(name, controlled, tmp_path):
+    model = sharp(MODELS[name], controlled)
     sentences = [pair.source for pair in controlled.test[:25]]
     compare(saved(model, tmp_path / "model.safetensors"), sentences)
 
@@ -118,20 +124,6 @@ def test_a_file_of_four_bytes_a_number(controlled, tmp_path):
     model = sharp(lambda corpus: luong(corpus, hidden=16), controlled)
     model.save(tmp_path / "model.safetensors")
     compare(tmp_path / "model.safetensors", [pair.source for pair in controlled.test[:40]])
-
-
-LOOKUPS = {
-    "attention alone": lambda corpus: attention_only(corpus, hidden=12, heads=3, blocks=3, seed=3),
-    "one head, one block": lambda corpus: attention_only(corpus, hidden=8, heads=1, blocks=1),
-    "footnote 15": lambda corpus: concat_fixed(corpus, window="local-p", D=2, hidden=8, seed=3),
-}
-
-
-@pytest.mark.parametrize("name", LOOKUPS)
-def test_models_beside_the_constructors(name, controlled, tmp_path):
-    model = sharp(LOOKUPS[name], controlled)
-    sentences = [pair.source for pair in controlled.test[:25]]
-    compare(saved(model, tmp_path / "model.safetensors"), sentences)
 
 
 # -------------------------------------------------------------------------------- subwords
@@ -315,26 +307,11 @@ def test_every_number_of_a_step_is_the_models_own(make, asks, controlled, steppe
             assert step["window"]["p"] == pytest.approx(centre, abs=SAME)
             kept = np.flatnonzero(step["align"])
             assert (kept[0], kept[-1]) == (step["window"]["first"], step["window"]["last"])
-
-
-def test_bahdanau_asks_with_the_state_before_and_luong_with_the_one_after(controlled, stepped):
-    steps, *_ = stepped(sharp(lambda corpus: rnnsearch(corpus, hidden=16), controlled))
-    for before, after in pairwise(steps):
-        assert after["query"] == before["state"]
-    steps, *_ = stepped(sharp(lambda corpus: luong(corpus, hidden=16), controlled))
-    for step in steps:
-        assert step["query"] == step["state"]
-
-
-def test_what_is_shown_of_a_step_fits_together(controlled, stepped):
-    make = lambda corpus: luong(corpus, "dot", "local-p", D=3, hidden=16, seed=5)  # noqa: E731
-    steps, *_ = stepped(sharp(make, controlled))
-    for step in steps:
-        window = step["window"]
-        inside = np.arange(window["first"], window["last"] + 1)
-        weights = np.exp(np.array(step["scores"])[inside])
-        expected = weights / weights.sum() * np.array(step["gain"])[inside]
-        np.testing.assert_allclose(np.array(step["align"])[inside], expected, atol=1e-6)
+            inside = slice(kept[0], kept[-1] + 1)  # what is shown fits together
+            weights = np.exp(step["scores"][inside])
+            gain = np.ones(len(weights)) if step["gain"] is None else step["gain"][inside]
+            expected = weights / weights.sum() * gain
+            np.testing.assert_allclose(step["align"][inside], expected, atol=1e-6)
 
 
 def test_a_model_without_attention_shows_its_context_alone(controlled, stepped):
@@ -386,23 +363,22 @@ def test_texts_are_split_as_moses_splits_them(small, controlled):
     assert all(tuple(words) == pair.source for pair, words in known)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("  Der Hund   schläft .", ["der", "Hund", "schläft", "."]),
-        ("der Hund schläft", ["der", "Hund", "schläft"]),
-        ("Der „Hund“ (alt) schläft!", ["der", "„", "Hund", "“", "(", "alt", ")", "schläft", "!"]),
-        ("Wo ist Anna?!", ["wo", "ist", "Anna", "?", "!"]),
-        ("Bla-bla kostet 3,50.", ["Bla-bla", "kostet", "3,50", "."]),
-        ("scha\u0308ft", ["schäft"]),
-        ("", []),
-        (" \n", []),
-        ("<s> </s>", ["<", "s", ">", "<", "/", "s", ">"]),
-    ],
-)
-def test_what_people_type_is_split_into_words(text, words, small):
-    (found,) = ask({"task": "tokenise", "model": small, "texts": [text]})
-    assert found == [words]
+TYPED_WORDS = {
+    "  Der Hund   schläft .": ["der", "Hund", "schläft", "."],
+    "der Hund schläft": ["der", "Hund", "schläft"],
+    "Der „Hund“ (alt) schläft!": ["der", "„", "Hund", "“", "(", "alt", ")", "schläft", "!"],
+    "Wo ist Anna?!": ["wo", "ist", "Anna", "?", "!"],
+    "Bla-bla kostet 3,50.": ["Bla-bla", "kostet", "3,50", "."],
+    "scha\u0308ft": ["schäft"],
+    "": [],
+    " \n": [],
+    "<s> </s>": ["<", "s", ">", "<", "/", "s", ">"],
+}
+
+
+def test_what_people_type_is_split_into_words(small):
+    (found,) = ask({"task": "tokenise", "model": small, "texts": list(TYPED_WORDS)})
+    assert found == list(TYPED_WORDS.values())
 
 
 def test_words_are_written_as_the_grammar_writes_them(controlled):
@@ -449,21 +425,7 @@ def test_a_reader_is_told_what_is_strange_about_a_sentence(small):
             assert len(problem["message"]) > 20
 
 
-@pytest.mark.parametrize(
-    ("words", "code"), [([], "empty"), (["der"] * 201, "too-long"), ("der Hund", "words")]
-)
-def test_what_cannot_be_translated_is_refused_in_plain_words(words, code, small):
-    (refused,) = ask({"task": "attempt", "model": small, "words": words})
-    assert (refused["name"], refused["code"]) == ("TranslatorError", code)
-    assert len(refused["message"]) > 20
-
-
-def test_sixty_words_are_translated(small, controlled):
-    words = [word for pair in controlled.long[:3] for word in pair.source][:60]
-    compare(small, [words])
-
-
-def test_files_that_hold_no_model_are_refused(small, tmp_path):
+def test_what_cannot_be_done_is_refused_in_plain_words(small, controlled, tmp_path):
     whole = small.read_bytes()
     damaged = {
         "empty": b"",
@@ -474,18 +436,18 @@ def test_files_that_hold_no_model_are_refused(small, tmp_path):
     }
     for name, content in damaged.items():
         (tmp_path / name).write_bytes(content)
-    for answer in ask(*({"task": "load", "model": tmp_path / name} for name in damaged)):
-        assert (answer["name"], answer["code"]) == ("TranslatorError", "file")
-
-
-def test_a_score_that_the_page_does_not_know_is_named(controlled, tmp_path):
-    model = luong(controlled, hidden=8)
-    model.config["score"] = "cosine"
-    (answer,) = ask({"task": "load", "model": saved(model, tmp_path / "model.safetensors")})
-    assert (answer["name"], answer["code"]) == ("TranslatorError", "file")
-    assert "“cosine”" in answer["message"]
-
-
-def test_an_address_that_does_not_answer_is_told():
-    (answer,) = ask({"task": "load", "url": "http://127.0.0.1:9/rnnsearch.safetensors"})
-    assert (answer["name"], answer["code"]) == ("TranslatorError", "network")
+    strange = luong(controlled, hidden=8)
+    strange.config["score"] = "cosine"
+    saved(strange, tmp_path / "strange")
+    jobs = [
+        ("empty", {"task": "attempt", "model": small, "words": []}),
+        ("too-long", {"task": "attempt", "model": small, "words": ["der"] * 201}),
+        ("words", {"task": "attempt", "model": small, "words": "der Hund"}),
+        ("network", {"task": "load", "url": "http://127.0.0.1:9/rnnsearch.safetensors"}),
+        *(("file", {"task": "load", "model": tmp_path / name}) for name in [*damaged, "strange"]),
+    ]
+    answers = ask(*(job for _, job in jobs))
+    for (code, job), answer in zip(jobs, answers, strict=True):
+        assert (answer["name"], answer["code"]) == ("TranslatorError", code), job
+        assert len(answer["message"]) > 20, job
+    assert "“cosine”" in answers[-1]["message"]

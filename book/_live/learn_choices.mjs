@@ -1,0 +1,56 @@
+// What a reader can choose, and how an address says it; the worker that trains needs none of it.
+
+import { DEFAULTS } from "./learn_spec.mjs";
+
+export const LOCKED = 0.9; // of the weight on the right word, on average
+const MOST_SHARED = 4000; // characters of pairs that an address may hold
+
+export const TASKS = ["german", "copy", "reverse", "own"];
+export const WINDOWS = ["global", "local-m", "local-p"];
+export const ASKS = ["after", "before"];
+
+export const SCORES = {
+  additive: "dot(v, tanh(W(q) + U(k)))",
+  dot: DEFAULTS.score,
+  scaled: "dot(q, k) / sqrt(n)",
+  general: "dot(q, W(k))",
+  location: "W(q)[j]",
+};
+
+const LENGTHS = Array.from({ length: 13 }, (_, at) => 4 + at);
+const CHOICES = { task: TASKS, asks: ASKS, window: WINDOWS, length: LENGTHS, directions: [1, 2] };
+
+// Each is where its sentence (`look_...`) holds; DEFAULTS has what the switches do.
+const ADDITIVE = { score: SCORES.additive, asks: "before" };
+export const BREAKS = {
+  mask: { mask: false, ...ADDITIVE, seed: 2 },
+  directions: { directions: 1, task: "reverse", ...ADDITIVE },
+  sharp: { sharp: false, task: "copy", score: SCORES.scaled },
+  zero: { zero: true, ...ADDITIVE },
+  same: { same: true, length: 10, ...ADDITIVE },
+};
+
+const written = (value) => (typeof value === "boolean" ? (value ? "yes" : "no") : String(value));
+
+// What differs from the defaults, as the end of an address.
+export function toAddress(spec) {
+  const told = new URLSearchParams();
+  for (const [name, usual] of Object.entries(DEFAULTS)) {
+    const left = name === "pairs" && (spec.task !== "own" || spec.pairs.length > MOST_SHARED);
+    if (spec[name] !== usual && !left) told.set(name, written(spec[name]));
+  }
+  return `#learn?${told}`;
+}
+
+// The other way round; what makes no sense is left as it was.
+export function fromAddress(text, before = DEFAULTS) {
+  if (!text.startsWith("#learn")) return { ...before };
+  const told = new URLSearchParams(text.slice(text.indexOf("?") + 1 || text.length));
+  const spec = { ...DEFAULTS };
+  for (const [name, value] of told) {
+    const choices = CHOICES[name] ?? (typeof spec[name] === "boolean" ? [true, false] : [value]);
+    if (name === "seed") spec.seed = /^\d{1,9}$/.test(value) ? Number(value) : spec.seed;
+    else if (Object.hasOwn(spec, name)) spec[name] = choices.find((one) => written(one) === value) ?? spec[name];
+  }
+  return spec;
+}
