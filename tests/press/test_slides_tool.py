@@ -43,7 +43,7 @@ SETTINGS = {
         "myst_nb",
         "sphinx_exercise",
         "press.extensions.formulas",
-        "press.extensions.learn",
+        "press.extensions.live",
         "press.extensions.notebooks",
     ],
     "myst_enable_extensions": ["amsmath", "colon_fence", "dollarmath"],
