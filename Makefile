@@ -128,10 +128,10 @@ korean: whole $(STAMP)
 	@echo "and open http://localhost:8000 and http://localhost:8000/ko"
 
 test: $(STAMP)
-	@$(BIN)/python -m press.run.check $(CHECKS)
+	@$(MAKE) --keep-going --no-print-directory $(CHECKS)
 
 test-all: $(STAMP)
-	@$(BIN)/python -m press.run.check $(EVERYTHING)
+	@$(MAKE) --keep-going --no-print-directory $(EVERYTHING)
 
 # Before what the student edition lacks.
 whole:

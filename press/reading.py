@@ -55,6 +55,12 @@ def cells_of(path: Path) -> list[Cell]:
     return nbformat.read(path, as_version=4).cells
 
 
+def title(path: Path) -> str:
+    """Of a page: its first heading, which a label may precede."""
+    texts = [cell.source for cell in cells_of(path) if cell.cell_type == "markdown"]
+    return bare(re.search(r"(?m)^# (.*)$", "\n".join(texts))[1])
+
+
 def told(path: Path) -> list[Cell]:
     """The cells that a reader sees, up to the exercises."""
     cells = cells_of(path)

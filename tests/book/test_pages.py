@@ -16,7 +16,7 @@ from attnmt.evidence.comparison import by_scores, compare, decide
 from attnmt.evidence.folders import results_folder
 from attnmt.evidence.plan import planned
 from attnmt.evidence.store import load_run
-from press import cover
+from press import cover, reading
 from press.contents import ROOT
 from press.extensions import book_lists
 
@@ -180,12 +180,13 @@ def test_claims_are_read_as_they_were_written():
     assert book_lists.claims(book) == expected
 
 
-def test_a_pages_title_is_its_heading():
+def test_a_pages_title_is_its_heading(tmp_path):
     cells = [
         nb.new_code_cell("# no heading"),
-        nb.new_markdown_cell("(label)=\n# The title\n\nText."),
+        nb.new_markdown_cell("(label)=\n# The <!--n-->1<!--/--> title\n\nText."),
     ]
-    assert book_lists.heading(cells) == "The title"
+    (tmp_path / "a.ipynb").write_text(nb.writes(nb.new_notebook(cells=cells)), encoding="utf8")
+    assert reading.title(tmp_path / "a.ipynb") == "The 1 title"
 
 
 CHAPTERS = sorted(BOOK.glob("[01][0-9]_*.ipynb"))
