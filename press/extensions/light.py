@@ -46,9 +46,6 @@ LOADED = re.compile(r'[ \t]*<script\b([^>]*?)src="([^"?]*?)(?:\?[^"]*)?"([^>]*)>
 SETTING = re.compile(r"[ \t]*<script>((?:let toggle|var toggle)[^<]*)</script>\n?")
 PAGE_NAME = re.compile(r"[ \t]*<script>DOCUMENTATION_OPTIONS\.pagename = '([^']*)';</script>\n?")
 WRITTEN = re.compile(r"<script>\s*document\.write\(`(.*?)`\);\s*</script>", re.DOTALL)
-THEBE = re.compile(
-    r'<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName.*?</script>', re.DOTALL
-)
 PRELOAD = re.compile(r'[ \t]*<link\b[^>]*rel="preload"[^>]*>\n?')
 VIEWPORT = re.compile(r'\s*<meta name="viewport"[^>]*>')
 ONE_VIEWPORT = '\n    <meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -175,7 +172,7 @@ def light(page: str, style: str, script: str, size: Callable[[str], tuple[int, i
     name = PAGE_NAME.search(page)
     place = SHEET.search(page).start()
     page = f"{page[:place]}\0{page[place:]}"
-    for spare in (SHEET, PRELOAD, SETTING, PAGE_NAME, THEBE, VIEWPORT):
+    for spare in (SHEET, PRELOAD, SETTING, PAGE_NAME, VIEWPORT):
         page = spare.sub("", page)
     page = LOADED.sub(later, page)
     page = page.replace("\0", "".join(head), 1)

@@ -51,12 +51,6 @@ def test_a_second_build_leaves_a_page_as_it_is(site):
     assert (site / "one.html").read_text() == before
 
 
-def test_a_head_that_would_run_something_first_is_told_of(tmp_path):
-    (tmp_path / "late.html").write_text("<html><head><script>1</script>" + PAGE.format("", ""))
-    with pytest.raises(ValueError, match="must begin with its charset"):
-        guard(tmp_path)
-
-
 def test_the_speakers_window_is_known():
     notes = ROOT / "book" / "_vendor" / "reveal" / "notes.js"
     (script,) = speakers_scripts(notes.read_text(encoding="utf8"))
