@@ -36,6 +36,13 @@ def test_words_are_those_that_a_reader_reads():
     assert words(text + "\n\n```python\nx = 1\n```\n\n:::{figure} a.svg\n:alt: unseen\n:::") == 10
 
 
+def test_words_behind_a_fence_count_and_code_in_it_does_not():
+    """The end of a directive is no beginning of code."""
+    lists = "One two.\n\n```{a-list}\n```\n\nThree four.\n\n```{note}\nFive.\n```\n\nSix.\n\n"
+    code = "1. Seven:\n\n   ```sh\n   make x\n   ```\n\n````{note}\n```sh\nmake\n```\nEight.\n````"
+    assert words(lists + code) == 9  # the number of the item is read, too
+
+
 @each
 def test_a_page_is_read_in_one_sitting(path):
     cells = told(path)
