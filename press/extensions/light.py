@@ -11,7 +11,7 @@ page waits for. `lighten` goes through the built site:
 - what the theme and its companions get wrong for screen readers is mended;
 - what they say in English alone is said in the language of the site (`site_words`).
 
-A page that was made light before is left as it is, but for the address of sheet and script.
+At last each page gets its policy. A page that was made light before is left as it is, but for the address of sheet and script.
 """
 
 import base64
@@ -29,6 +29,7 @@ from sphinx.application import Sphinx
 
 from press.editions.said import Dictionary
 from press.extensions import formulas
+from press.extensions.policy import guard
 from press.extensions.stylesheet import names_in, prune, words_in
 
 STYLE = "site.css"
@@ -305,6 +306,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     """After everything else is written."""
     if error is None and app.builder.name in ("html", "dirhtml"):
         lighten(Path(app.outdir), app.config.site_words)
+        guard(Path(app.outdir))
 
 
 def setup(app: Sphinx) -> dict:

@@ -1,4 +1,4 @@
-"""Sphinx extension: each page says what it may run and load: its content security policy.
+"""Each page says what it may run and load: its content security policy.
 
 Scripts, styles, pictures and models come from the site itself. The few scripts inside pages are
 named by their hashes, so that a browser refuses every other, whoever brought it in. Styles inside
@@ -12,8 +12,6 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-
-from sphinx.application import Sphinx
 
 RULES = {
     "default-src": "'none'",
@@ -82,14 +80,3 @@ def guard(site: Path) -> None:
             tag = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
             page = CHARSET.sub(rf"\g<0>\n{tag}", page, count=1)
             path.write_text(page, encoding="utf8", newline="\n")
-
-
-def finish(app: Sphinx, error: Exception | None) -> None:
-    """After everything else is written."""
-    if error is None and app.builder.name in ("html", "dirhtml"):
-        guard(Path(app.outdir))
-
-
-def setup(app: Sphinx) -> dict:
-    app.connect("build-finished", finish, priority=950)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
