@@ -11,7 +11,8 @@ page waits for. `lighten` goes through the built site:
 - what the theme and its companions get wrong for screen readers is mended;
 - what they say in English alone is said in the language of the site (`site_words`).
 
-At last each page gets its policy. A page that was made light before is left as it is, but for the address of sheet and script.
+At last each page gets its policy. A page that was made light before is left as it is, but for the
+address of sheet and script.
 """
 
 import base64

@@ -59,14 +59,10 @@ LIMIT = 5_000_000  # bytes that one page may fetch
 TASKS = ("german", "copy", "reverse", "own")
 HEIGHT = 720
 
-SERVED = {
-    "en": "Type <code>python3 -m http.server --directory _build/html</code> and open "
-    "<code>http://localhost:8000</code>.",
-    "ko": "<code>python3 -m http.server --directory _build/html</code> 명령을 실행하고 "
-    "<code>http://localhost:8000</code> 주소를 여세요.",
-}
-LANGUAGES = tuple(SERVED)
+SERVE = "<code>python3 -m http.server --directory _build/html</code>"
+ADDRESS = "<code>http://localhost:8000</code>"
 START = {"en": "Try it", "ko": "해 보기"}  # the button
+LANGUAGES = tuple(START)
 SCRIPTLESS = {
     "live": {
         "en": "Here a model translates as you type, where scripts are allowed. "
@@ -80,12 +76,16 @@ SCRIPTLESS = {
 }
 FROM_FILE = {
     "live": {
-        "en": "Browsers run no model from a page that was opened as a file.",
-        "ko": "파일로 연 페이지에서는 브라우저가 모델을 실행하지 않습니다.",
+        "en": "Browsers run no model from a page that was opened as a file. "
+        f"Type {SERVE} and open {ADDRESS}.",
+        "ko": "파일로 연 페이지에서는 브라우저가 모델을 실행하지 않습니다. "
+        f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
     },
     "learn": {
-        "en": "Browsers train nothing on a page that was opened as a file.",
-        "ko": "파일로 연 페이지에서는 브라우저가 학습을 실행하지 않습니다.",
+        "en": "Browsers train nothing on a page that was opened as a file. "
+        f"Type {SERVE} and open {ADDRESS}.",
+        "ko": "파일로 연 페이지에서는 브라우저가 학습을 실행하지 않습니다. "
+        f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
     },
 }
 
@@ -159,7 +159,7 @@ def box(spec: Spec, language: str = "en", height: int = HEIGHT) -> str:
         told=json.dumps(told(spec), ensure_ascii=False).replace("</", "<\\/"),
         still=still(spec, language),
         hint=SCRIPTLESS[name][language],
-        from_file=f"{FROM_FILE[name][language]} {SERVED[language]}",
+        from_file=FROM_FILE[name][language],
     )
 
 

@@ -42,11 +42,6 @@ def literals(source: str) -> str:
     return "\n".join(found)
 
 
-def test_literals_are_joined():
-    assert literals('f"a {b}" "c"').split("\n")[0] == "a …c"
-    assert "ab" in literals('x = ("a"\n    "b")')
-
-
 @pytest.fixture(scope="module")
 def said() -> str:
     """Everything that our code, the tests' skips and the Makefile can say."""
@@ -107,13 +102,6 @@ def sections_that_show(notebook) -> set[str]:
             for marks, title in re.findall("^(#+) (.+)", cell.source, re.MULTILINE):
                 above = [(m, t) for m, t in above if len(m) < len(marks)] + [(marks, title)]
     return found
-
-
-def test_sections_that_show_something_are_found():
-    shown = nb.new_code_cell(outputs=[nb.new_output("stream", text="1")])
-    texts = ["# A\n\n## B", "### C d", shown, "## E", nb.new_code_cell()]
-    cells = [nb.new_markdown_cell(c) if isinstance(c, str) else c for c in texts]
-    assert sections_that_show(nb.new_notebook(cells=cells)) == {"a", "b", "c-d"}
 
 
 def test_a_cell_dispels_each_misconception():
@@ -189,18 +177,6 @@ def test_a_pages_title_is_its_heading(tmp_path):
     assert reading.title(tmp_path / "a.ipynb") == "The 1 title"
 
 
-CHAPTERS = sorted(BOOK.glob("[01][0-9]_*.ipynb"))
-
-
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_a_chapter_makes_claims(path):
-    """Itself, or on the page that has its evidence; or that page shows rows of the frozen list."""
-    pages = [path, BOOK / f"evidence_{int(path.stem[:2])}.ipynb"]
-    texts = [page.read_text(encoding="utf8") for page in pages if page.is_file()]
-    own = [claim for text in texts for claim in book_lists.claims(nb.reads(text))]
-    assert own or any("verdict_table(" in text for text in texts)
-
-
 # --- the truth rule
 
 
@@ -234,11 +210,6 @@ def test_the_models_trained_to_the_end_are_shown_from_their_runs(corpus):
     assert f"| {len(of_rnnsearch)} | {of_rnnsearch[0].history.curve[-1].updates:,} |" in row
     assert with_range(run.bleu.score for run in of_rnnsearch) in row
     assert len(lines) == 2 + len({run.name.rsplit("-", 2)[0] for run in found}) + 2
-
-
-def test_every_system_that_may_be_recorded_has_a_title():
-    there = {system for system, corpus, _ in planned().values() if corpus in book_lists.LONG}
-    assert there <= set(book_lists.TRAINED)
 
 
 STILL_FALLING = {  # results/README.md says so, too

@@ -467,12 +467,6 @@ def test_a_particle_stays_with_its_word():
     )
 
 
-def test_a_particle_stays_in_the_line_of_its_formula():
-    shown = languages.with_particles('<p><span class="math n"><math>x</math></span>는 값</p>')
-    unbroken = '<span class="unbroken"><span class="math n"><math>x</math></span>\u2060는</span>'
-    assert shown == f"<p>{unbroken} 값</p>"
-
-
 def test_wide_letters_get_shorter_lines():
     assert sharing.lines_of("모든 시스템을 나란히") == ["모든 시스템을", "나란히"]
     assert sharing.lines_of("RNNsearch와 나란히") == ["RNNsearch와", "나란히"]
@@ -588,26 +582,18 @@ def test_a_moved_paragraph_keeps_its_korean(book, tmp_path):
     assert stored[korean.Message("ten_minutes tm-08", moved)] == korean.Translation(korean_text)
 
 
-def test_a_page_without_a_catalogue_is_english_and_says_so(book, tmp_path):
-    korean.catalogue("book/index", book).unlink()
-    target, looks = generated(book, tmp_path)
-    text = (target / "book" / "index.md").read_text(encoding="utf8")
-    assert text.replace(f"\n\n:::{{note}}\n{korean.WHOLLY}\n:::", "") == texts("book/index")[0]
-    assert korean.WHOLLY in text
-    assert len(looks["book/index"].missing) == looks["book/index"].all > 10
-
-
-def test_the_title_of_an_english_page_is_in_korean(book, tmp_path):
+def test_a_page_without_a_catalogue_is_english_and_says_so_below_a_korean_title(book, tmp_path):
     korean.catalogue("book/index", book).unlink()
     korean.update(root=book)
     site = korean.read(korean.SITE, book)
     site[korean.Message("page", "Learning to Align")] = korean.Translation("정렬을 배우다(영어)")
     korean.store(korean.SITE, site, book)
-    target, _ = generated(book, tmp_path)
-    english = texts("book/index")[0]
+    target, looks = generated(book, tmp_path)
     shown = (target / "book" / "index.md").read_text(encoding="utf8")
     note = f"\n\n:::{{note}}\n{korean.WHOLLY}\n:::"
+    (english,) = texts("book/index")
     assert shown == english.replace("# Learning to Align", f"# 정렬을 배우다(영어){note}", 1)
+    assert len(looks["book/index"].missing) == looks["book/index"].all > 10
     facts = json.loads((target / korean.FACTS).read_text(encoding="utf8"))
     assert facts["english"] == ["book/index"]
     assert facts["headings"]["book/index"][0] == "Learning to Align"
