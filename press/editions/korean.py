@@ -32,7 +32,6 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -49,7 +48,7 @@ from babel.messages.pofile import PoFileError, read_po, write_po
 
 from press import reading
 from press.colab.cell import site_address
-from press.contents import ROOT, copy_tree, file_of, listed, settings
+from press.contents import ROOT, file_of, listed, renew, settings
 from press.editions.blocks import (
     Piece,
     cut,
@@ -451,14 +450,11 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
     """Write the edition into `target`; what was generated there before is replaced.
 
     Raises:
-        Broken: `target` holds something else, or a catalogue does not fit its page.
+        FileExistsError: `target` holds something else.
+        Broken: a catalogue does not fit its page.
     """
-    if target.exists() and any(target.iterdir()) and not (target / FACTS).is_file():
-        raise Broken(f"{target} holds something else than the Korean edition; give a new folder")
     found = {page: translated(page, root) for page in pages(root)}  # all before anything is written
-    if target.exists():
-        shutil.rmtree(target)
-    copy_tree(target, root)
+    renew(target, root, ours=(target / FACTS).is_file())
     headings = {}
     for page, (content, _) in found.items():
         path = file_of(page, target)
@@ -533,7 +529,7 @@ def main() -> int:
             print(report(generate(options.into.resolve())))
         else:
             print(report({page: translated(page)[1] for page in pages()}))
-    except (Broken, FileNotFoundError) as error:
+    except (Broken, OSError) as error:
         parsed.error(str(error))
     return 0
 

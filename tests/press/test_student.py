@@ -91,11 +91,8 @@ def test_no_solution_is_in_the_edition(path, edition, whole):
     assert len(solutions) >= 5
     elsewhere = set().union(*(lines(GATED.sub("", text)) for text in whole.values()))
     assert lines("\n".join(solutions)) & lines(everything(edition)) <= elsewhere
-    assert len(lines("\n".join(solutions)) - elsewhere) > 10  # so the line above says something
-
-
-def test_no_solution_is_announced(edition):
     assert "{solution" not in everything(edition)
+    assert len(lines("\n".join(solutions)) - elsewhere) > 10  # so the line above says something
 
 
 @each_chapter
@@ -360,13 +357,6 @@ START = ":::{solution-start} ex-one\n:class: dropdown\n:::"
 END = "Because.\n\n:::{solution-end}\n:::"
 
 
-def test_the_cells_of_a_solution_are_taken_out():
-    after = new_markdown_cell("After it.")
-    cells = [EXERCISE, solution(START, "solution"), solution(END, "solution"), after]
-    kept = without_solutions(new_notebook(cells=cells), "c").cells
-    assert [cell.source for cell in kept] == [EXERCISE.source, "After it."]
-
-
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
@@ -420,7 +410,7 @@ def test_other_folders_are_not_replaced(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["student.py", "--into", str(target)])
         with pytest.raises(SystemExit):
             student.main()
-        assert re.search("give a (new )?folder", capsys.readouterr().err)
+        assert re.search("give a new folder", capsys.readouterr().err)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
