@@ -42,6 +42,11 @@ def literals(source: str) -> str:
     return "\n".join(found)
 
 
+def test_literals_are_joined():
+    assert literals('f"a {b}" "c"').split("\n")[0] == "a …c"
+    assert "ab" in literals('x = ("a"\n    "b")')
+
+
 @pytest.fixture(scope="module")
 def said() -> str:
     """Everything that our code, the tests' skips and the Makefile can say."""
@@ -210,6 +215,11 @@ def test_the_models_trained_to_the_end_are_shown_from_their_runs(corpus):
     assert f"| {len(of_rnnsearch)} | {of_rnnsearch[0].history.curve[-1].updates:,} |" in row
     assert with_range(run.bleu.score for run in of_rnnsearch) in row
     assert len(lines) == 2 + len({run.name.rsplit("-", 2)[0] for run in found}) + 2
+
+
+def test_every_system_that_may_be_recorded_has_a_title():
+    there = {system for system, corpus, _ in planned().values() if corpus in book_lists.LONG}
+    assert there <= set(book_lists.TRAINED)
 
 
 STILL_FALLING = {  # results/README.md says so, too
