@@ -100,3 +100,16 @@ def copy_tree(target: Path, root: Path = ROOT, besides: Collection[Path] = ()) -
         ]
 
     return Path(shutil.copytree(root, target, ignore=left_out, dirs_exist_ok=True))
+
+
+def renew(target: Path, root: Path, ours: bool, besides: Collection[Path] = ()) -> None:
+    """A copy of the working tree in place of an older one, which is `ours`.
+
+    Raises:
+        FileExistsError: the target is a file, or a folder that holds something else.
+    """
+    if target.is_file() or (target.exists() and any(target.iterdir()) and not ours):
+        raise FileExistsError(f"{target} holds something else than this edition; give a new folder")
+    if target.exists():
+        shutil.rmtree(target)
+    copy_tree(target, root, besides)

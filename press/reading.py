@@ -23,6 +23,7 @@ LOOKS_A_MINUTE = 1  # at a picture, or a formula on a line of its own
 
 ROWS = re.compile(r'(?s)<div class="forest".*</div>')  # a drawing in each row: one picture
 SHOWN = re.compile(r"(?m)^\s*[:`]{3,}\{(?:figure|image|learn|live)\}|!\[|<img\b|<svg\b|<figure\b")
+FENCE = re.compile(r"(?ms)^[ \t]*(`{3,})([^`\n]*)\n(.*?)^[ \t]*\1`*[ \t]*$")
 FORMULA = re.compile(r"(?s)\$\$.+?\$\$")
 FOLDED = {"hide-input", "hide-cell", "remove-input"}
 APART = re.compile(r"(?ms)^(:{3,})\{(?:exercise|solution)\}.*?^\1$")  # from what is read
@@ -55,6 +56,12 @@ def cells_of(path: Path) -> list[Cell]:
     return nbformat.read(path, as_version=4).cells
 
 
+def title(path: Path) -> str:
+    """Of a page: its first heading, which a label may precede."""
+    texts = [cell.source for cell in cells_of(path) if cell.cell_type == "markdown"]
+    return bare(re.search(r"(?m)^# (.*)$", "\n".join(texts))[1])
+
+
 def told(path: Path) -> list[Cell]:
     """The cells that a reader sees, up to the exercises."""
     cells = cells_of(path)
@@ -68,9 +75,14 @@ def told(path: Path) -> list[Cell]:
     return [cell for cell in kept if cell.source.strip() and "remove-cell" not in tags(cell)]
 
 
+def without_code(text: str) -> str:
+    """Markdown without its fenced code; what stands in a fenced directive stays."""
+    return FENCE.sub(lambda fence: without_code(fence[3]) if "{" in fence[2] else "", text)
+
+
 def words(text: str) -> int:
     """Of Markdown, without formulas, code, comments, options of directives, addresses of links."""
-    text = re.sub(r"(?s)<!--.*?-->|^(`{3,})\w*\n.*?^\1", "", bare(text), flags=re.MULTILINE)
+    text = without_code(re.sub(r"(?s)<!--.*?-->", "", bare(text)))
     text = re.sub(r"(?s)\$\$.+?\$\$(\s*\([\w-]+\))?|(?<!\\)\$[^$\n]+\$", " ", text)
     text = re.sub(r"(?m)^\s*(:[\w-]+:.*|[:`]{3,}.*|\([\w-]+\)=)$", "", text)
     text = re.sub(r"\{[\w:]+\}`([^`<]*)(<[^>]*>)?`", r"\1", text)  # a role

@@ -32,7 +32,6 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -47,8 +46,9 @@ import yaml
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import PoFileError, read_po, write_po
 
+from press import reading
 from press.colab.cell import site_address
-from press.contents import ROOT, copy_tree, file_of, listed, settings
+from press.contents import ROOT, file_of, listed, renew, settings
 from press.editions.blocks import (
     Piece,
     cut,
@@ -64,30 +64,6 @@ from press.outlines import with_outlines
 from press.run.numbers import PAIR
 from press.run.outputs import write
 
-# Pages that are translated: the tests let none of their messages lag.
-TRANSLATED = (
-    "book/index",
-    "book/see_it",
-    "book/ten_minutes",
-    "book/watch_it_learn",
-    "book/how_to",
-    "book/primer",
-    "book/01_parallel_text",
-    "book/02_fixed_length",
-    "book/03_learning_to_align",
-    "book/04_global_attention",
-    "book/05_local_attention",
-    "book/06_input_feeding",
-    "book/07_decoding",
-    "book/08_whole_family",
-    "book/09_lookup",
-    "book/exercises",
-    "book/notation",
-    "book/glossary",
-    "book/troubleshooting",
-    "book/for_lecturers",
-    "book/references",
-)
 SITE = "_site"  # the catalogue of the book's title, parts, footer, and the titles of English pages
 STUDENT = "_student"  # the catalogue of the pages that only the student edition has
 SAID = "_said"  # the catalogue of what cells and lists say in words, kept by hand
@@ -182,14 +158,6 @@ def pages(root: Path = ROOT) -> list[str]:
     return [name for _, names in listed(root) for name in names]
 
 
-def title_of(page: str, root: Path = ROOT) -> str:
-    path = file_of(page, root)
-    text = path.read_text(encoding="utf8")
-    if path.suffix == ".ipynb":
-        text = "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
-    return TITLE.search(text)[1]
-
-
 def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
     """The texts of a page in pieces, each with its context."""
     if page == SITE:
@@ -199,8 +167,8 @@ def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
             if caption:
                 yield "part", [Piece(caption, message=True)]
         for name in pages(root):
-            if not catalogue(name, root).is_file():
-                yield "page", [Piece(title_of(name, root), message=True)]
+            if name not in begun(root):
+                yield "page", [Piece(reading.title(file_of(name, root)), message=True)]
         return
     if page == STUDENT:
         for path in student_pages(root):
@@ -338,6 +306,11 @@ def read(page: str, root: Path = ROOT) -> Texts:
     }
 
 
+def begun(root: Path = ROOT) -> list[str]:
+    """The pages that have a catalogue: none of their messages may lag."""
+    return [page for page in pages(root) if catalogue(page, root).is_file()]
+
+
 def words_of(name: str, root: Path = ROOT) -> Dictionary:
     """A catalogue that is kept by hand, without its contexts."""
     return {message.text: korean.text for message, korean in read(name, root).items()}
@@ -396,11 +369,10 @@ def update(names: Iterable[str] = (), root: Path = ROOT) -> list[str]:
     Returns:
         The pages whose files changed.
     """
-    begun = [page for page in (SITE, STUDENT, *pages(root)) if catalogue(page, root).is_file()]
-    before = {page: read(page, root) for page in begun}
+    before = {page: read(page, root) for page in (SITE, STUDENT, *begun(root))}
     others = {message: korean for texts in before.values() for message, korean in texts.items()}
     changed = []
-    for page in dict.fromkeys([SITE, *begun, *names]):
+    for page in dict.fromkeys([*before, *names]):
         after = updated(messages(page, root), before.get(page, {}), others)
         if after != before.get(page) or list(after) != list(before[page]):
             store(page, after, root)
@@ -478,14 +450,11 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
     """Write the edition into `target`; what was generated there before is replaced.
 
     Raises:
-        Broken: `target` holds something else, or a catalogue does not fit its page.
+        FileExistsError: `target` holds something else.
+        Broken: a catalogue does not fit its page.
     """
-    if target.exists() and any(target.iterdir()) and not (target / FACTS).is_file():
-        raise Broken(f"{target} holds something else than the Korean edition; give a new folder")
     found = {page: translated(page, root) for page in pages(root)}  # all before anything is written
-    if target.exists():
-        shutil.rmtree(target)
-    copy_tree(target, root)
+    renew(target, root, ours=(target / FACTS).is_file())
     headings = {}
     for page, (content, _) in found.items():
         path = file_of(page, target)
@@ -560,7 +529,7 @@ def main() -> int:
             print(report(generate(options.into.resolve())))
         else:
             print(report({page: translated(page)[1] for page in pages()}))
-    except (Broken, FileNotFoundError) as error:
+    except (Broken, OSError) as error:
         parsed.error(str(error))
     return 0
 

@@ -116,7 +116,6 @@ class Mechanism:
     cell: str  # its blank and its check, as in the chapter
     solution: str  # the cell that passes the check
     context: list[str]  # the cells before it that it needs, in order
-    lacking: set[str]  # names that no cell before it defines
 
     def program(self, answer: str) -> str:
         """Code that checks an answer; it prints "correct" at the end if it passes.
@@ -133,10 +132,6 @@ exec({answer!r}, theirs)
 book["check"](eval({given!r}, theirs))
 """
 
-    def filled_in(self) -> str:
-        """The answer that the solution is: its cell, and the learner's name for it."""
-        return f"{without_call(self.solution)}\n\n{self.name} = {checked(self.solution)}"
-
 
 def without_call(source: str) -> str:
     return source.rstrip().rpartition("\n")[0]
@@ -152,8 +147,8 @@ def checked(source: str) -> str:
     return found[1] if found else ""
 
 
-def needed(source: str, before: list[NotebookNode]) -> tuple[list[str], set[str]]:
-    """The cells before a cell without which it cannot run, and the names that none defines."""
+def needed(source: str, before: list[NotebookNode]) -> list[str]:
+    """The cells before a cell without which it cannot run."""
     lacking = names(source)[1]
     chosen = []
     for cell in reversed(before):
@@ -161,7 +156,7 @@ def needed(source: str, before: list[NotebookNode]) -> tuple[list[str], set[str]
         if defined & lacking:
             chosen.insert(0, cell.source)
             lacking = (lacking - defined) | used
-    return chosen, lacking
+    return chosen
 
 
 def mechanisms(notebook: NotebookNode, chapter: str) -> list[Mechanism]:
@@ -181,6 +176,6 @@ def mechanisms(notebook: NotebookNode, chapter: str) -> list[Mechanism]:
                 message = f"the mechanism of {label} and a cell of its solution end with check(...)"
                 raise Misplaced(f"{chapter}: {message}")
             where = (chapter, label, checked(cell.source), cell.source, solution)
-            found.append(Mechanism(*where, *needed(cell.source, before)))
+            found.append(Mechanism(*where, needed(cell.source, before)))
         before.append(cell)
     return found

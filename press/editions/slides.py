@@ -10,8 +10,8 @@ minutes that it takes.
 Where the rule chooses badly, a code cell's `slideshow.slide_type` (Jupyter's own metadata)
 overrides it:
 
-    skip                nothing of the cell is used
-    slide, subslide     it begins a new slide; its code and output are shown, however long
+    skip        nothing of the cell is used
+    subslide    it begins a new slide; its code and output are shown, however long
 """
 
 from __future__ import annotations
@@ -457,7 +457,7 @@ class Deck:
         if kind == "skip":
             return
         held = {part.get("nb_element"): part for part in node.findall(nodes.container)}
-        self.new = kind in ("slide", "subslide")
+        self.new = kind == "subslide"
         if "cell_code_source" in held:
             source = held["cell_code_source"].astext()
             self.code(source if self.new else by_hand(source))

@@ -18,7 +18,7 @@ from pathlib import Path
 import nbformat
 
 from press.colab.cell import put_cell, stamp_config
-from press.contents import ROOT, chapters, copy_tree, untracked
+from press.contents import ROOT, chapters, renew, untracked
 from press.editions.mechanisms import (
     BLANK,
     MECHANISM,
@@ -71,10 +71,6 @@ def is_edition(folder: Path) -> bool:
 
 def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
     """Write the edition of the book in `root`; returns its chapters. An old one is replaced."""
-    if target.exists() and not target.is_dir():
-        raise Misplaced(f"{target} is a file; give a folder")
-    if target.exists() and any(target.iterdir()) and not is_edition(target):
-        raise Misplaced(f"{target} holds something else than a student edition; give a new folder")
     edited = {}
     for path in chapters(root):  # all are read before anything is written
         notebook = nbformat.read(path, as_version=4)
@@ -84,9 +80,7 @@ def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
         if true:  # the outputs that stay are still those of the code beside them
             notebook.metadata.attnmt.update(stamp(notebook))
         edited[path.relative_to(root)] = notebook
-    if target.exists():
-        shutil.rmtree(target)
-    copy_tree(target, root, besides=untracked(root))
+    renew(target, root, ours=is_edition(target), besides=untracked(root))
     for name in LEFT_OUT:
         place = target / name
         shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
@@ -109,7 +103,7 @@ def main() -> int:
     target = parser.parse_args().into.resolve()
     try:
         paths = make_edition(target)
-    except (Misplaced, FileNotFoundError) as error:
+    except (Misplaced, OSError) as error:
         parser.error(str(error))
     blanks = sum(path.read_text(encoding="utf8").count(BLANK.replace('"', '\\"')) for path in paths)
     print(f"{len(paths)} notebooks without solutions, {blanks} mechanisms to write: {target}")

@@ -28,7 +28,6 @@ from press import reading
 from press.contents import chapter_numbers, chapters
 from press.editions.said import in_words, line_in_words
 from press.extensions.languages import said
-from press.run.numbers import bare
 
 # ------------------------------------------------------------------------------ exercises
 
@@ -41,7 +40,7 @@ class ExerciseIndex(SphinxDirective):
     """``{exercise-index}``"""
 
     def run(self) -> list[nodes.Node]:
-        self.env.metadata[self.env.docname]["exercise_index"] = True
+        self.env.note_reread()  # the list belongs to all pages
         return [ExerciseIndexNode()]
 
 
@@ -51,36 +50,26 @@ def numbered(env: BuildEnvironment, name: str, title: str) -> str:
     return f"{number}. {title}" if number else title
 
 
-def heading(cells: Iterable[nbformat.NotebookNode]) -> str:
-    """A page's title: its first heading, which a label may precede."""
-    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
-    first = next(line for text in texts for line in text.splitlines() if line[:2] == "# ")
-    return bare(first.lstrip("# "))
-
-
-def link(app: Sphinx, from_page: str, to: str, children: list[nodes.Node]) -> nodes.reference:
-    """A link to a place on another page; `to` is page#place."""
-    page, _, place = to.partition("#")
-    address = f"{app.builder.get_relative_uri(from_page, page)}#{place}"
-    return nodes.reference("", "", *children, internal=True, refuri=address)
-
-
 def entry(
     app: Sphinx, page: str, label: str, exercise: dict, solution: dict | None
 ) -> nodes.list_item:
     """One exercise: its number and title, and its solution."""
     where = exercise["docname"]
-    numbers = app.env.toc_fignumbers.get(where, {}).get("exercise", {}).get(label, ())
     words = app.config.site_words
+
+    def link(place: str, *children: nodes.Node) -> nodes.reference:
+        address = f"{app.builder.get_relative_uri(page, where)}#{place}"
+        return nodes.reference("", "", *children, internal=True, refuri=address)
+
+    numbers = app.env.toc_fignumbers.get(where, {}).get("exercise", {}).get(label, ())
     name = in_words(" ".join(["Exercise", ".".join(map(str, numbers))]).strip(), words)
     children: list[nodes.Node] = [nodes.Text(name)]
     title = exercise["node"].next_node(nodes.title)
     if title is not None and len(title) > 1:  # "Exercise", and the words of its own
         children += [nodes.Text(": "), *(child.deepcopy() for child in title[1].children)]
-    paragraph = nodes.paragraph("", "", link(app, page, f"{where}#{label}", children=children))
+    paragraph = nodes.paragraph("", "", link(label, *children))
     if solution:
-        place = f"{where}#{solution['node']['label']}"
-        to_it = link(app, page, place, children=[nodes.Text(in_words("solution", words))])
+        to_it = link(solution["node"]["label"], nodes.Text(in_words("solution", words)))
         paragraph += [nodes.Text(" \u2013 "), to_it]
     return nodes.list_item("", paragraph)
 
@@ -106,14 +95,6 @@ def fill_exercise_index(app: Sphinx, doctree: nodes.document, page: str) -> None
                 filled.append(nodes.rubric("", title))
                 filled.append(nodes.bullet_list("", *items))
         place.replace_self(filled)
-
-
-def always_again(
-    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
-) -> list[str]:
-    """The list belongs to all pages: write its own one whenever another changed."""
-    pages = [page for page, told in env.metadata.items() if "exercise_index" in told]
-    return pages if added or changed or removed else []
 
 
 # ------------------------------------------------------------------ lists in Markdown
@@ -143,7 +124,7 @@ class Markdown(SphinxDirective, ABC):
         for path in chapters(self.root):
             self.env.note_dependency(str(path))
             notebook = nbformat.read(path, as_version=4)
-            yield path, numbered(self.env, path.stem, heading(notebook.cells)), notebook
+            yield path, numbered(self.env, path.stem, reading.title(path)), notebook
 
     def run(self) -> list[nodes.Node]:
         parent = nodes.container("", classes=self.shown_as.split())
@@ -193,7 +174,7 @@ class TimeToLearn(Markdown):
     def lines(self) -> list[str]:
         def title(path: Path) -> str:
             self.env.note_dependency(str(path))
-            return numbered(self.env, path.stem, heading(reading.cells_of(path)))
+            return numbered(self.env, path.stem, reading.title(path))
 
         return time_to_learn(title, self.root)
 
@@ -377,6 +358,5 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("frozen-claims", FrozenClaims)
     app.add_directive("truth-rule", TruthRule)
     app.add_directive("trained-models", TrainedModels)
-    app.connect("env-get-outdated", always_again)
     app.connect("doctree-resolved", fill_exercise_index)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -34,6 +34,14 @@ def choose_buttons(app: Sphinx, config: Config) -> None:
     options["launch_buttons"] = {"colab_url": COLAB} if options.get("repository_url") else {}
 
 
+def drop_thebe(app: Sphinx, config: Config) -> None:
+    """Let thebe neither listen nor bring its style."""
+    for listeners in app.events.listeners.values():
+        listeners[:] = [one for one in listeners if "thebe" not in one.handler.__module__]
+    styles = app.registry.css_files
+    styles[:] = [style for style in styles if "thebe" not in style[0]]
+
+
 def add_button(context: dict, name: str, icon: str, url: str, tooltip: str) -> None:
     """Put a button into the head of a page; ``name`` is a class, for styles and tests."""
     told = {"url": url, "tooltip": tooltip, "icon": icon, "label": name}
@@ -54,19 +62,6 @@ def add_buttons(
         told = f"{name}: this copy of the book needs an address first"
         tooltip = in_words(told, app.config.site_words)
         add_button(context, label, icon, context["pathto"](HELP), tooltip)
-
-
-def drop_thebe(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
-) -> None:
-    """Take thebe's scripts and style off the page."""
-    for kind in ("script_files", "css_files"):
-        context[kind] = [
-            file
-            for file in context[kind]
-            if "thebe" not in str(file.filename)
-            and "THEBE" not in str(getattr(file, "attributes", {}).get("body"))
-        ]
 
 
 def name_by_words(
@@ -120,8 +115,8 @@ def drop_icon_scripts(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict:
     app.connect("config-inited", choose_buttons, priority=900)
+    app.connect("config-inited", drop_thebe)
     app.connect("html-page-context", add_buttons, priority=900)
-    app.connect("html-page-context", drop_thebe, priority=900)
     app.connect("html-page-context", name_by_words)
     app.connect("doctree-resolved", inline_alignments)
     app.connect("doctree-resolved", keep_columns)

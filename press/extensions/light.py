@@ -11,7 +11,8 @@ page waits for. `lighten` goes through the built site:
 - what the theme and its companions get wrong for screen readers is mended;
 - what they say in English alone is said in the language of the site (`site_words`).
 
-A page that was made light before is left as it is, but for the address of sheet and script.
+At last each page gets its policy. A page that was made light before is left as it is, but for the
+address of sheet and script.
 """
 
 import base64
@@ -29,6 +30,7 @@ from sphinx.application import Sphinx
 
 from press.editions.said import Dictionary
 from press.extensions import formulas
+from press.extensions.policy import guard
 from press.extensions.stylesheet import names_in, prune, words_in
 
 STYLE = "site.css"
@@ -46,9 +48,6 @@ LOADED = re.compile(r'[ \t]*<script\b([^>]*?)src="([^"?]*?)(?:\?[^"]*)?"([^>]*)>
 SETTING = re.compile(r"[ \t]*<script>((?:let toggle|var toggle)[^<]*)</script>\n?")
 PAGE_NAME = re.compile(r"[ \t]*<script>DOCUMENTATION_OPTIONS\.pagename = '([^']*)';</script>\n?")
 WRITTEN = re.compile(r"<script>\s*document\.write\(`(.*?)`\);\s*</script>", re.DOTALL)
-THEBE = re.compile(
-    r'<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName.*?</script>', re.DOTALL
-)
 PRELOAD = re.compile(r'[ \t]*<link\b[^>]*rel="preload"[^>]*>\n?')
 VIEWPORT = re.compile(r'\s*<meta name="viewport"[^>]*>')
 ONE_VIEWPORT = '\n    <meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -175,7 +174,7 @@ def light(page: str, style: str, script: str, size: Callable[[str], tuple[int, i
     name = PAGE_NAME.search(page)
     place = SHEET.search(page).start()
     page = f"{page[:place]}\0{page[place:]}"
-    for spare in (SHEET, PRELOAD, SETTING, PAGE_NAME, THEBE, VIEWPORT):
+    for spare in (SHEET, PRELOAD, SETTING, PAGE_NAME, VIEWPORT):
         page = spare.sub("", page)
     page = LOADED.sub(later, page)
     page = page.replace("\0", "".join(head), 1)
@@ -308,6 +307,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     """After everything else is written."""
     if error is None and app.builder.name in ("html", "dirhtml"):
         lighten(Path(app.outdir), app.config.site_words)
+        guard(Path(app.outdir))
 
 
 def setup(app: Sphinx) -> dict:

@@ -1,7 +1,7 @@
-"""Sphinx extension: `{live}` puts a translation on a page that runs under the reader's hands.
+"""Sphinx extension: `{live}` and `{learn}` put onto a page what runs under the reader's hands.
 
-A block names one model or two, and has a sentence of its own for those who read without scripts,
-in print or in Colab::
+`{live}` is a translation by one model or by two, side by side. It has a sentence of its own for
+those who read without scripts, in print or in Colab::
 
     :::{live} rnnencdec rnnsearch
     :sentence: Die alte Frau hat dem Lehrer ein Buch gegeben.
@@ -9,10 +9,20 @@ in print or in Colab::
     What this shows, as a caption that is true of the picture, too.
     :::
 
-Two models stand side by side. With `:frames:` one step is shown frame by frame, and with two models
-the reader chooses. Every block has a still: the component itself as it stands before anyone touches
-it, drawn from the built pages by `python -m press.extensions.stills`, and stored in
-`book/_live/stills`, one for each language.
+With `:frames:` one step is shown frame by frame, and with two models the reader chooses. `{learn}`
+is a small network that the reader trains. Its argument is a task, and each option one of the
+choices of `book/_live/learn_choices.mjs`; `:height:` keeps as many pixels free until it runs::
+
+    :::{learn} reverse
+    :score: dot(q, W(k))
+    :length: 10
+    A caption.
+    :::
+
+Every block has a still, drawn from the built pages by `python -m press.extensions.stills` and
+stored in `book/_live/stills`, one for each language: a translation as it stands before anyone
+touches it, the weights of a sentence before and after a training. A page without a block loads
+nothing of all this.
 """
 
 from __future__ import annotations
@@ -22,10 +32,8 @@ import hashlib
 import inspect
 import json
 import shutil
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import cache
-from html import escape
 from pathlib import Path
 
 import pygments
@@ -48,89 +56,84 @@ MODULES = tuple(sorted(path.name for path in SOURCE.iterdir() if path.is_file())
 FOLDER = "live"  # of the site's _static
 SHOWN = "live_models"  # in a page's metadata, if it has a component: the models that it may fetch
 LIMIT = 5_000_000  # bytes that one page may fetch
+TASKS = ("german", "copy", "reverse", "own")
+HEIGHT = 720
+
 SERVE = "<code>python3 -m http.server --directory _build/html</code>"
 ADDRESS = "<code>http://localhost:8000</code>"
 START = {"en": "Try it", "ko": "해 보기"}  # the button
+LANGUAGES = tuple(START)
 SCRIPTLESS = {
-    "en": "Here a model translates as you type, where scripts are allowed. This is how it begins.",
-    "ko": "스크립트를 켜면 입력하는 대로 모델이 번역합니다. 처음 모습은 이렇습니다.",
+    "live": {
+        "en": "Here a model translates as you type, where scripts are allowed. "
+        "This is how it begins.",
+        "ko": "스크립트를 켜면 입력하는 대로 모델이 번역합니다. 처음 모습은 이렇습니다.",
+    },
+    "learn": {
+        "en": "Here a network learns to look at the right word, where scripts are allowed.",
+        "ko": "스크립트를 켜면 신경망이 맞는 단어를 보는 법을 여기에서 배웁니다.",
+    },
 }
 FROM_FILE = {
-    "en": "Browsers run no model from a page that was opened as a file. "
-    f"Type {SERVE} and open {ADDRESS}.",
-    "ko": "파일로 연 페이지에서는 브라우저가 모델을 실행하지 않습니다. "
-    f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
+    "live": {
+        "en": "Browsers run no model from a page that was opened as a file. "
+        f"Type {SERVE} and open {ADDRESS}.",
+        "ko": "파일로 연 페이지에서는 브라우저가 모델을 실행하지 않습니다. "
+        f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
+    },
+    "learn": {
+        "en": "Browsers train nothing on a page that was opened as a file. "
+        f"Type {SERVE} and open {ADDRESS}.",
+        "ko": "파일로 연 페이지에서는 브라우저가 학습을 실행하지 않습니다. "
+        f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
+    },
 }
-LANGUAGES = tuple(START)
+
+Spec = dict[str, object]  # what a block shows: it names its still
 
 
-@dataclass(frozen=True)
-class Block:
-    """What one `{live}` block shows."""
-
-    models: tuple[str, ...]
-    sentence: str
-    english: str = ""
-    frames: bool = False
-
-    @property
-    def mode(self) -> str:
-        """ "step", "pair" or "single"."""
-        if self.frames:
-            return "step"
-        return "pair" if len(self.models) == 2 else "single"
-
-    @property
-    def name(self) -> str:
-        """Of its still: it changes with whatever the still shows, but the models' weights."""
-        digest = hashlib.sha256(f"{self.sentence}\n{self.english}".encode()).hexdigest()
-        return "-".join((self.mode, *self.models, digest[:8]))
-
-    @property
-    def options(self) -> dict[str, object]:
-        """What the component is told."""
-        told: dict[str, object] = {
-            "mode": self.mode,
-            "models": self.models,
-            "sentence": self.sentence,
-            "size": f"{self.bytes / 1e6:.1f} MB",
-        }
-        if self.english:
-            told["english"] = self.english
-        if self.frames:
-            told["code"] = {name: source_of(name) for name in self.models}
-        return told
-
-    @property
-    def bytes(self) -> int:
-        """What the first touch fetches."""
-        models = self.models[:1] if self.frames else self.models
-        files = [SOURCE / "translator.mjs", SOURCE / "sentences.json"]
-        return sum(map(packed_size, models)) + sum(file.stat().st_size for file in files)
-
-
-def block(models: str, options: dict[str, str]) -> Block:
-    """The block with this argument and these options.
+def translation(models: str, options: dict) -> Spec:
+    """What a `{live}` block shows.
 
     Raises:
         ValueError: a model that there is not, or no sentence.
     """
-    names = tuple(models.split())
-    known = weights.SHOWN
-    if not 1 <= len(names) <= 2 or not set(names) <= set(known):
-        raise ValueError(f"live: name one model or two of {', '.join(known)}, not {models!r}")
-    if not options.get("sentence"):
+    names = models.split()
+    if not 1 <= len(names) <= 2 or not set(names) <= set(weights.SHOWN):
+        known = ", ".join(weights.SHOWN)
+        raise ValueError(f"live: name one model or two of {known}, not {models!r}")
+    if "sentence" not in options:
         raise ValueError("live: the option sentence is missing, with a German sentence")
-    return Block(
-        names,
-        options["sentence"],
-        english=options.get("english", ""),
-        frames="frames" in options,
-    )
+    mode = "step" if "frames" in options else "pair" if len(names) == 2 else "single"
+    return {"mode": mode, "models": names} | {k: v for k, v in options.items() if k != "frames"}
+
+
+def training(task: str, options: dict) -> Spec:
+    """What a `{learn}` block shows.
+
+    Raises:
+        ValueError: a task that there is not.
+    """
+    return {"task": directives.choice(task, TASKS)} | options
+
+
+def kind_of(spec: Spec) -> str:
+    return "learn" if "task" in spec else "live"
+
+
+def told(spec: Spec) -> Spec:
+    """What the component is told: a translation also the bytes that its first touch fetches."""
+    if "task" in spec:
+        return spec
+    step = spec["mode"] == "step"
+    files = [SOURCE / "translator.mjs", SOURCE / "sentences.json"]
+    size = sum(map(packed_size, spec["models"][:1] if step else spec["models"]))
+    size += sum(file.stat().st_size for file in files)
+    code = {"code": {name: source_of(name) for name in spec["models"]}} if step else {}
+    return spec | {"size": f"{size / 1e6:.1f} MB"} | code
 
 
 # ---------------------------------------------------------------------------------------- its HTML
-
 
 BOX = """<div class="live{more}" {what}>\
 <script type="application/json" class="{name}-options">{told}</script>\
@@ -141,45 +144,46 @@ BOX = """<div class="live{more}" {what}>\
 false;</script></div>"""
 
 
-def told(options: dict[str, object]) -> str:
-    """What a component is told, as JSON that cannot end its script."""
-    return json.dumps(options, ensure_ascii=False).replace("</", "<\\/")
-
-
-def language_of(config) -> str:
-    """Of the site that Sphinx builds, where a block speaks it; else English."""
-    return config.language if config.language in LANGUAGES else "en"
-
-
-def box(shown: Block, language: str = "en") -> str:
-    """The block as HTML: its still, and what the component is told at the first touch."""
+def box(spec: Spec, language: str = "en", height: int = HEIGHT) -> str:
+    """A block as HTML: what its component is told, its still, and words for those without it."""
+    name = kind_of(spec)
+    if name == "learn":
+        what = f'style="min-height: {height}px"'
+    else:
+        what = f'data-mode="{spec["mode"]}" data-start="{START[language]}"'
     return BOX.format(
-        name="live",
-        more="",
-        what=f'data-mode="{shown.mode}" data-start="{START[language]}"',
-        told=told(shown.options),
-        still=still(shown, language),
-        hint=SCRIPTLESS[language],
-        from_file=FROM_FILE[language],
+        name=name,
+        more=" learn" if name == "learn" else "",
+        what=what,
+        # it cannot end its script
+        told=json.dumps(told(spec), ensure_ascii=False).replace("</", "<\\/"),
+        still=still(spec, language),
+        hint=SCRIPTLESS[name][language],
+        from_file=FROM_FILE[name][language],
     )
 
 
-def still_path(shown: Block, language: str) -> Path:
-    return SOURCE / "stills" / f"{shown.name}.{language}.html"
+def still_path(spec: Spec, language: str) -> Path:
+    """Of a block's still: its name changes with whatever it shows, but the models' weights."""
+    if "task" in spec:
+        start, shown = f"learn/{spec['task']}", json.dumps(spec, sort_keys=True)
+    else:
+        start = "-".join([spec["mode"], *spec["models"]])
+        shown = f"{spec['sentence']}\n{spec.get('english', '')}"
+    digest = hashlib.sha256(shown.encode()).hexdigest()[:8]
+    return SOURCE / "stills" / f"{start}-{digest}.{language}.html"
 
 
-def still(shown: Block, language: str) -> str:
-    """The stored picture of a block; a sentence where it was not drawn yet."""
-    path = still_path(shown, language)
-    if path.is_file():
-        return path.read_text(encoding="utf8")
-    return f'<p lang="de">{escape(shown.sentence)}</p><p>{escape(shown.english)}</p>'
+def still(spec: Spec, language: str) -> str:
+    """The stored picture of a block; nothing where it was not drawn yet."""
+    path = still_path(spec, language)
+    return path.read_text(encoding="utf8").strip() if path.is_file() else ""
 
 
-def marks(shown: Iterable[str]) -> str:
+def marks(models: Iterable[str]) -> str:
     """By which a still tells what drew it: the weights' checksums."""
     sums = weights.checksums()
-    return " ".join(sums[f"{name}.safetensors"][:12] for name in shown)
+    return " ".join(sums[f"{name}.safetensors"][:12] for name in models)
 
 
 # ------------------------------------------------------------------------------ the package's lines
@@ -223,7 +227,7 @@ def packed_size(name: str) -> int:
 
 
 def copy_files(target: Path, models: Iterable[str]) -> None:
-    """Put the component and these models' weights into a folder of the site."""
+    """Put the components and these models' weights into a folder of the site."""
     target.mkdir(parents=True, exist_ok=True)
     for name in MODULES:
         shutil.copyfile(SOURCE / name, target / name)
@@ -234,44 +238,66 @@ def copy_files(target: Path, models: Iterable[str]) -> None:
 # ---------------------------------------------------------------------------------------- in Sphinx
 
 
-class Figure(SphinxDirective):
-    """A component with a still and a caption: ``{live}``, and ``{learn}``."""
+def one_of(*values: object) -> Callable[[str], str]:
+    """An option that has one of some values."""
+    return lambda given: directives.choice(given, list(map(str, values)))
+
+
+class Component(SphinxDirective):
+    """A block with its still and a caption."""
 
     required_arguments = 1
     final_argument_whitespace = True
     has_content = True
+    specify: Callable[[str, dict], Spec]
 
-    def figure(self, html: str, drawn: Path, models: Iterable[str] = ()) -> list[nodes.Node]:
-        """The nodes; ``drawn`` is the still's file, ``models`` are those that it may fetch."""
+    def run(self) -> list[nodes.Node]:
+        height = self.options.pop("height", HEIGHT)
+        try:
+            spec = type(self).specify(self.arguments[0], self.options)
+        except ValueError as problem:
+            raise self.error(str(problem)) from problem
+        language = self.config.language if self.config.language in LANGUAGES else "en"
+        drawn = still_path(spec, language)
         if self.env.app.builder.format == "html" and not drawn.is_file():
             message = "%s: %s was not drawn yet: now run python -m press.extensions.stills"
             logger.warning(message, self.name, drawn.name, location=self.get_location())
         self.env.note_dependency(str(drawn))
-        self.env.metadata[self.env.docname].setdefault(SHOWN, set()).update(models)
+        models = self.env.metadata[self.env.docname].setdefault(SHOWN, set())
+        models.update(spec.get("models", ()))
         figure = nodes.container(classes=["live-figure"])
-        figure += nodes.raw("", html, format="html")
+        figure += nodes.raw("", box(spec, language, height), format="html")
         caption = nodes.container(classes=["live-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
         figure += caption
         return [figure]
 
 
-class Live(Figure):
+class Live(Component):
     """``{live}``"""
 
+    specify = staticmethod(translation)
     option_spec = {  # noqa: RUF012
         "sentence": directives.unchanged_required,
-        "english": directives.unchanged,
+        "english": directives.unchanged_required,
         "frames": directives.flag,
     }
 
-    def run(self) -> list[nodes.Node]:
-        try:
-            shown = block(self.arguments[0], self.options)
-        except ValueError as problem:
-            raise self.error(str(problem)) from problem
-        language = language_of(self.config)
-        return self.figure(box(shown, language), still_path(shown, language), shown.models)
+
+class Learn(Component):
+    """``{learn}``"""
+
+    specify = staticmethod(training)
+    option_spec = {  # noqa: RUF012
+        "score": directives.unchanged_required,
+        "asks": one_of("before", "after"),
+        "window": one_of("global", "local-m", "local-p"),
+        "attention": lambda given: one_of("yes", "no")(given) == "yes",
+        "feeding": lambda given: one_of("yes", "no")(given) == "yes",
+        "length": lambda given: int(one_of(*range(4, 17))(given)),
+        "seed": lambda given: int(one_of(*range(100))(given)),
+        "height": directives.positive_int,
+    }
 
 
 def add_files(app, pagename, templatename, context, doctree) -> None:
@@ -290,6 +316,7 @@ def copy(app, error) -> None:
 
 def setup(app) -> dict[str, object]:
     app.add_directive("live", Live)
+    app.add_directive("learn", Learn)
     app.connect("html-page-context", add_files)
     app.connect("build-finished", copy)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

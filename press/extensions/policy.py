@@ -1,4 +1,4 @@
-"""Sphinx extension: each page says what it may run and load: its content security policy.
+"""Each page says what it may run and load: its content security policy.
 
 Scripts, styles, pictures and models come from the site itself. The few scripts inside pages are
 named by their hashes, so that a browser refuses every other, whoever brought it in. Styles inside
@@ -12,8 +12,6 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-
-from sphinx.application import Sphinx
 
 RULES = {
     "default-src": "'none'",
@@ -49,7 +47,7 @@ def handlers_in(page: str) -> set[str]:
     return {html.unescape(one or other) for one, other in HANDLER.findall(page)}
 
 
-def policy(page: str, windows: Iterable[str] = (), handlers: Iterable[str] = ()) -> str:
+def policy(page: str, windows: Iterable[str], handlers: Iterable[str]) -> str:
     """What a page may run and load.
 
     Args:
@@ -64,24 +62,6 @@ def policy(page: str, windows: Iterable[str] = (), handlers: Iterable[str] = ())
     return "; ".join(f"{name} {allowed}" for name, allowed in rules.items())
 
 
-def guarded(page: str, windows: Iterable[str] = (), handlers: Iterable[str] = ()) -> str:
-    """A page with its policy in its head, before all that it loads; a page without a head as it is.
-
-    The arguments are those of :func:`policy`.
-
-    Raises:
-        ValueError: it has a head that does not say first that it is UTF-8.
-    """
-    if "<head>" not in page:
-        return page
-    head = page.index("<head>")
-    place = CHARSET.search(page, head)
-    if place is None or "<script" in page[head : place.start()]:
-        raise ValueError("a page's head must begin with its charset, for its policy to follow")
-    tag = f'<meta http-equiv="Content-Security-Policy" content="{policy(page, windows, handlers)}">'
-    return f"{page[: place.end()]}\n{tag}{page[place.end() :]}"
-
-
 def speakers_scripts(notes: str) -> list[str]:
     """The scripts of the window that reveal.js's notes open, from its source."""
     literals = [re.sub(r"\\x(..)", r"\\u00\1", text) for text in VIEW.findall(notes)]
@@ -89,24 +69,14 @@ def speakers_scripts(notes: str) -> list[str]:
 
 
 def guard(site: Path) -> None:
-    """Give each page of a built site its policy, but those that have one."""
+    """Give each page of a built site its policy, behind its charset, but those that have one."""
     notes = site / NOTES
     spoken = speakers_scripts(notes.read_text(encoding="utf8")) if notes.is_file() else []
     pages = {path: path.read_text(encoding="utf8") for path in sorted(site.rglob("*.html"))}
     handlers = set().union(*map(handlers_in, pages.values()))
     for path, page in pages.items():
         if "Content-Security-Policy" not in page:
-            windows = spoken if NOTES.as_posix() in page else []
-            page = guarded(page, windows, handlers)
+            allowed = policy(page, spoken if NOTES.as_posix() in page else [], handlers)
+            tag = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
+            page = CHARSET.sub(rf"\g<0>\n{tag}", page, count=1)
             path.write_text(page, encoding="utf8", newline="\n")
-
-
-def finish(app: Sphinx, error: Exception | None) -> None:
-    """After everything else is written."""
-    if error is None and app.builder.name in ("html", "dirhtml"):
-        guard(Path(app.outdir))
-
-
-def setup(app: Sphinx) -> dict:
-    app.connect("build-finished", finish, priority=950)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

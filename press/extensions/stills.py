@@ -18,12 +18,12 @@ import tempfile
 from itertools import product
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import sync_playwright
 
 from attnmt.files import write_aside
 from press.browser import chromium, served
 from press.contents import ROOT
-from press.extensions import learn, live
+from press.extensions import live
 
 PAGE = '<!doctype html><html><link rel="stylesheet" href="see.css"><body></body></html>'
 DRAW = Path(__file__).with_name("still.js").read_text(encoding="utf8")
@@ -41,23 +41,6 @@ def told(site: Path, component: str) -> list[dict]:
     return [json.loads(one) for one in dict.fromkeys(found)]
 
 
-def blocks(site: Path) -> list[live.Block]:
-    """The live blocks of built pages, each once."""
-    return [
-        live.Block(
-            tuple(one["models"]), one["sentence"], one.get("english", ""), one["mode"] == "step"
-        )
-        for one in told(site, "live")
-    ]
-
-
-def draw(page: Page, shown: live.Block, language: str) -> str:
-    """The still of one block."""
-    options = shown.options | {"frame": 0}
-    html = page.evaluate(DRAW, {"options": options, "unused": UNUSED, "language": language})
-    return f"<!-- drawn with {live.marks(shown.models)} -->\n{html}\n"
-
-
 def trained(specs: list[dict]) -> list[dict[str, str]]:
     """For each, language -> its still.
 
@@ -73,56 +56,50 @@ def trained(specs: list[dict]) -> list[dict[str, str]]:
     return json.loads(ran.stdout)
 
 
-def draw_trainings(specs: list[dict]) -> None:
-    """Their stills, into the component's folder; others go."""
-    folder = live.SOURCE / "stills" / "learn"
+def store(folder: Path, drawn: dict[Path, str]) -> None:
+    """Write the stills of a folder; others in it go."""
     folder.mkdir(exist_ok=True)
-    kept = set()
-    for told, drawn in zip(specs, trained(specs), strict=True):
-        for language, html in drawn.items():
-            path = learn.still_path(told, language)
-            write_aside(path, f"{html}\n".encode())
-            print(path.name)
-            kept.add(path)
-    for path in folder.glob("*.html"):
-        if path not in kept:
-            path.unlink()
+    for path, html in drawn.items():
+        write_aside(path, f"{html}\n".encode())
+        print(path.name)
+    for path in set(folder.glob("*.html")) - set(drawn):
+        path.unlink()
 
 
-def draw_blocks(wanted: list[live.Block]) -> None:
-    """Their stills in each language, into the component's folder; others go."""
-    kept = set()
+def translated(specs: list[dict]) -> dict[Path, str]:
+    """The stills of translations in each language, by their files."""
+    drawn = {}
     with (
         tempfile.TemporaryDirectory() as folder,
         served(folder) as address,
         sync_playwright() as driver,
     ):
         site = Path(folder)
-        live.copy_files(site, {name for shown in wanted for name in shown.models})
+        live.copy_files(site, {name for spec in specs for name in spec["models"]})
         (site / "index.html").write_text(PAGE, encoding="utf8")
         browser = driver.chromium.launch(executable_path=chromium())
         page = browser.new_page(viewport={"width": 720, "height": 900}, reduced_motion="reduce")
         page.goto(address)
-        for shown, language in product(wanted, live.LANGUAGES):
-            path = live.still_path(shown, language)
-            path.parent.mkdir(exist_ok=True)
-            write_aside(path, draw(page, shown, language).encode())
-            print(path.name)
-            kept.add(path)
+        for spec, language in product(specs, live.LANGUAGES):
+            given = {"options": spec | {"frame": 0}, "unused": UNUSED, "language": language}
+            html = page.evaluate(DRAW, given)
+            mark = f"<!-- drawn with {live.marks(spec['models'])} -->"
+            drawn[live.still_path(spec, language)] = f"{mark}\n{html}"
         browser.close()
-    for path in (live.SOURCE / "stills").glob("*.html"):
-        if path not in kept:
-            path.unlink()
+    return drawn
 
 
 def main() -> int:
     site = ROOT / "_build" / "html"
-    wanted = blocks(site)
-    if not wanted:
+    translations, trainings = told(site, "live"), told(site, "learn")
+    if not translations:
         print("No built page has a live block: run `make html` first")
         return 1
-    draw_trainings(told(site, "learn"))
-    draw_blocks(wanted)
+    folder = live.SOURCE / "stills"
+    store(folder, translated(translations))
+    drawn = zip(trainings, trained(trainings), strict=True)
+    learnt = {live.still_path(s, one): html for s, made in drawn for one, html in made.items()}
+    store(folder / "learn", learnt)
     return 0
 
 

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from attnmt.book.said import MIME
 
-MARK = re.compile(r"<!--(\s*)(\w+|/)(\s*)-->")
+MARK = re.compile(r"<!--\s*(\w+|/)\s*-->")
 PAIR = re.compile(r"<!--(\w+)-->(.*?)<!--/-->", flags=re.DOTALL)
 # A line that a mark begins, after what makes it an item or a quotation, is HTML to CommonMark.
 FIRST = re.compile(r"(?m)^[ \t]*(?:(?:[-*+>]|\d+[.)])[ \t]+)*<!--(?:\w+|/)-->")
@@ -77,16 +77,9 @@ def misplaced(place: Place) -> list[str]:
     """Marks of a text that are not in pairs, or stand where they would be seen."""
     where = f"cell {place.number}"
     faults = []
-    left = MARK.search(PAIR.sub("", place.text))
-    for before, name, after in MARK.findall(place.text):
-        if before or after:
-            faults.append(f"{where}: write <!--{name}-->, without spaces")
-    if any(MARK.search(pair[1]) for pair in PAIR.findall(place.text)):
-        faults.append(f"{where}: a mark stands in another; close each with <!--/-->")
-    elif left and left[2] == "/":
-        faults.append(f"{where}: <!--/--> closes nothing")
-    elif left and not faults:
-        faults.append(f"{where}: <!--{left[2]}--> is not closed; write <!--/--> after its number")
+    if left := MARK.search(PAIR.sub(r"\2", place.text)):
+        pair = "<!--name-->its number<!--/-->, without spaces"
+        faults.append(f"{where}: {left[0]} is in no pair of marks; write {pair}")
     if FIRST.search(place.text):
         faults.append(f"{where}: a mark begins a line, which is HTML then; let a word begin it")
     if any(MARK.search(found[0]) for found in LITERAL.finditer(place.text)):

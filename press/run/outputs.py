@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import nbformat
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from PIL import Image
 
 from press.contents import ROOT
@@ -45,7 +46,7 @@ def shrink(png: str) -> str:
 
 
 def tidy(notebook: nbformat.NotebookNode) -> list[str]:
-    """Drop what differs from run to run, and store pictures small.
+    """Drop what differs from run to run, as how a text was cut in pieces; store pictures small.
 
     Returns what was on stderr, progress bars aside.
     """
@@ -60,6 +61,7 @@ def tidy(notebook: nbformat.NotebookNode) -> list[str]:
             for output in cell.outputs:
                 if "image/png" in output.get("data", {}):
                     output.data["image/png"] = shrink(output.data["image/png"])
+    CoalesceStreamsPreprocessor().preprocess(notebook, {})
     notebook.metadata.pop("widgets", None)
     notebook.metadata.kernelspec = {
         "name": "python3",

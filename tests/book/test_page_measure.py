@@ -9,9 +9,6 @@ import pytest
 from press.contents import ROOT, chapters, lectures
 from press.extensions.book_lists import time_to_learn
 from press.reading import (
-    LINES_A_MINUTE,
-    LOOKS_A_MINUTE,
-    WORDS_A_MINUTE,
     core,
     exercises,
     page,
@@ -34,6 +31,13 @@ def test_words_are_those_that_a_reader_reads():
         "It keeps <!--k-->19%<!--/--> of $a$; see {doc}`the primer <primer>` and [a b](https://c)."
     )
     assert words(text + "\n\n```python\nx = 1\n```\n\n:::{figure} a.svg\n:alt: unseen\n:::") == 10
+
+
+def test_words_behind_a_fence_count_and_code_in_it_does_not():
+    """The end of a directive is no beginning of code."""
+    lists = "One two.\n\n```{a-list}\n```\n\nThree four.\n\n```{note}\nFive.\n```\n\nSix.\n\n"
+    code = "1. Seven:\n\n   ```sh\n   make x\n   ```\n\n````{note}\n```sh\nmake\n```\nEight.\n````"
+    assert words(lists + code) == 9  # the number of the item is read, too
 
 
 @each
@@ -74,6 +78,8 @@ def test_the_first_heat_map_of_a_trained_model_comes_soon():
 
 
 def test_minutes_of_a_page_are_counted_by_the_rules_that_lecturers_read(tmp_path):
+    rules = "200 words or six lines of code a minute, and a minute for each picture and each"
+    assert rules in " ".join(page("for_lecturers").read_text("utf-8").split())
     text = "word " * 199 + "\n\n![a](b.png)\n\n$$\na\n$$\n"
     set_apart = ":::{exercise} One (20 minutes)\n:label: ex-a\n\nMany words.\n:::\n"
     (tmp_path / "a.md").write_text(text + set_apart)
@@ -128,10 +134,3 @@ def test_lecturers_see_the_sums_of_every_page():
     assert total == len(core()) and numbers[total][3] == f"**{work / 60:.0f} hours** |"
     shown = {re.search(r"\[(\w+)\]", row[0])[1] for row in numbers if "[" in row[0]}
     assert {path.stem for path in chapters() if exercises(path)} <= shown
-
-
-def test_rates_of_reading_are_those_that_the_page_for_lecturers_names():
-    rates = (WORDS_A_MINUTE, LINES_A_MINUTE, LOOKS_A_MINUTE)
-    assert rates == (200, 6, 1)
-    text = " ".join(page("for_lecturers").read_text("utf-8").split())
-    assert "200 words or six lines of code a minute, and a minute for each picture" in text

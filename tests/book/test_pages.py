@@ -14,7 +14,7 @@ from attnmt.book.tables import with_range
 from attnmt.evidence.folders import results_folder
 from attnmt.evidence.plan import planned
 from attnmt.evidence.store import load_run
-from press import cover
+from press import cover, reading
 from press.contents import ROOT
 from press.extensions import book_lists
 
@@ -107,13 +107,6 @@ def sections_that_show(notebook) -> set[str]:
     return found
 
 
-def test_sections_that_show_something_are_found():
-    shown = nb.new_code_cell(outputs=[nb.new_output("stream", text="1")])
-    texts = ["# A\n\n## B", "### C d", shown, "## E", nb.new_code_cell()]
-    cells = [nb.new_markdown_cell(c) if isinstance(c, str) else c for c in texts]
-    assert sections_that_show(nb.new_notebook(cells=cells)) == {"a", "b", "c-d"}
-
-
 def test_a_cell_dispels_each_misconception():
     table = page("for_lecturers").partition("## Common misconceptions")[2].partition("\n(")[0]
     rows = [line.split(" | ")[1] for line in table.splitlines() if line.startswith("| ")][1:]
@@ -161,12 +154,13 @@ def test_the_cover_shows_the_recorded_run(tmp_path):
     assert " ".join(cover.sample().words[:-1]) in page("index").lower()
 
 
-def test_a_pages_title_is_its_heading():
+def test_a_pages_title_is_its_heading(tmp_path):
     cells = [
         nb.new_code_cell("# no heading"),
-        nb.new_markdown_cell("(label)=\n# The title\n\nText."),
+        nb.new_markdown_cell("(label)=\n# The <!--n-->1<!--/--> title\n\nText."),
     ]
-    assert book_lists.heading(cells) == "The title"
+    (tmp_path / "a.ipynb").write_text(nb.writes(nb.new_notebook(cells=cells)), encoding="utf8")
+    assert reading.title(tmp_path / "a.ipynb") == "The 1 title"
 
 
 # --- the truth rule

@@ -20,7 +20,7 @@ from PIL import Image
 
 from attnmt.attention import Predictive, weigh
 from attnmt.encoder import Memory
-from press.contents import ROOT
+from press.contents import ROOT, chapters, lectures
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("address")]
 
@@ -112,6 +112,14 @@ def test_every_page_says_what_it_is_and_no_two_the_same():
         assert picture.stat().st_size < 100_000, name
         said.add(head["description"])
     assert len(said) == len(WRITTEN)
+
+
+def test_numbers_in_sentences_are_shown_without_their_marks():
+    """In titles, headings, bold words, items, tables and captions, and to the search."""
+    names = [f"book/{path.stem}.html" for path in chapters()]
+    for name in [*names, *(f"slides/{path.stem}.html" for path in lectures())]:
+        assert not re.search(r"(<|&lt;)!--\s*(\w+|/)\s*--", html_of(name)), name
+    assert "!--" not in html_of("searchindex.js")
 
 
 def test_the_index_of_all_words_is_small():

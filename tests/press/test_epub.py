@@ -9,7 +9,6 @@ from conftest import SITE
 
 from press.contents import lectures
 from press.editions.epub import PAGE, Writer, complaints, contents, core, item, write_epub
-from press.editions.one_page import Unprintable
 
 HTML = "{http://www.w3.org/1999/xhtml}"
 BODY = """<article class="bd-article"><section id="a title"><h1>A &amp; b<a class="headerlink"
@@ -39,34 +38,22 @@ def test_a_page_is_xml_with_everything_in_its_place(written):
     assert page.find(".//{http://www.w3.org/2000/svg}svg").get("viewBox") == "0 0 1 1"
     assert page.find(".//{http://www.w3.org/2000/svg}clipPath") is not None
     assert page.find(".//{http://www.w3.org/1998/Math/MathML}mi").text == "x"
-    assert page.find(f".//{HTML}img").get("src") == "pictures/p.png"
-    assert page.find(f".//{HTML}img").get("loading") is None
+    picture = page.find(f".//{HTML}img")
+    assert (picture.get("src"), picture.get("loading")) == ("pictures/p.png", None)
     assert book.files["pictures/p.png"] == b"png"
     assert page.find(f".//{HTML}script") is None
     text = "".join(page.itertext())
     assert "still" in text and "Hide" not in text
-
-
-def test_a_style_stands_in_the_head_and_once(written):
-    _, _, page = written
+    # a style stands in the head and once
     assert [style.text for style in page.iter(f"{HTML}style")] == [".a>b{margin:0}"]
     assert page.find(f"{HTML}head/{HTML}style") is not None
-
-
-def test_links_lead_inside_the_book_outside_or_nowhere(written):
-    _, _, page = written
+    # links lead inside the book, outside or nowhere
     links = [link.get("href") for link in page.iter(f"{HTML}a")]
     assert links == ["b.xhtml#x-y", None, "https://example.org/?a=1&b=2"]
-
-
-def test_names_are_those_of_xml_and_stand_once(written):
-    _, _, page = written
+    # names are those of XML; the second of two equal names is gone
     names = [tag.get("id") for tag in page.iter() if tag.get("id")]
-    assert names == ["a-title", "n-1"]  # the second of two equal names is gone
-
-
-def test_what_is_folded_opens_without_a_script(written):
-    _, _, page = written
+    assert names == ["a-title", "n-1"]
+    # what is folded opens without a script
     solution, code = page.iter(f"{HTML}details")
     assert [solution[0].tag, solution[0].text] == [f"{HTML}summary", "Solution"]
     assert "".join(code[0].itertext()).strip() == "Show"
@@ -87,29 +74,6 @@ def test_a_file_tells_what_is_in_it(written):
     assert 'media-type="font/woff"' in item("math.woff", b"")
 
 
-def test_the_core_is_what_has_slides_and_four_pages_besides():
-    pages = core()
-    assert {path.stem for path in lectures()} < {page.rpartition("/")[2] for page in pages}
-    assert len(pages) == len(lectures()) + 4
-    assert pages[0] == "book/index"
-
-
-def test_a_page_that_was_not_built_is_named(tmp_path):
-    (tmp_path / "_static").mkdir()
-    for name in (
-        "pygments.css",
-        "live/see.css",
-        "math/math.css",
-        "math/math.woff",
-        "share/index.png",
-    ):
-        path = tmp_path / "_static" / name
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-    with pytest.raises(Unprintable, match=r"index\.html is not there"):
-        write_epub(tmp_path, tmp_path / "book.epub")
-
-
 @pytest.mark.browser
 def test_epubcheck_has_no_complaint(address, tmp_path):
     """It looks at the strict build, as the tests of the site do."""
@@ -122,6 +86,8 @@ def test_epubcheck_has_no_complaint(address, tmp_path):
     with zipfile.ZipFile(path) as book:
         assert book.namelist()[0] == "mimetype"
         pages = {name: book.read(name).decode() for name in book.namelist() if "xhtml" in name}
+    kept = {f"book/{name}.xhtml" for name in (*(path.stem for path in lectures()), "glossary")}
+    assert kept < set(pages)
     assert sum(page.count("<math") for page in pages.values()) > 500
     assert 'class="live-still"' in pages["book/03_learning_to_align.xhtml"]
     broken = tmp_path / "broken.epub"

@@ -81,7 +81,7 @@ def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
     """One good chapter is stored; one that raises and one that prints its folder are not."""
     path_printed = f"print({str(Path.home() / 'secret.txt')!r})"
     sources = {
-        "good": "import sys; print(6 * 7); print('note', file=sys.stderr)",
+        "good": "import sys; print(6, flush=True); print('note', file=sys.stderr); print(7)",
         "raises": "1 / 0",
         "tells": path_printed,
     }
@@ -101,7 +101,7 @@ def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
         assert (tmp_path / f"{name}.ipynb").read_bytes() == before[name]
     good = read(tmp_path / "good.ipynb")
     assert [cell.get("execution_count") for cell in good.cells] == [None, 1, 2, 3]
-    assert [output.get("name") for output in good.cells[3].outputs] == ["stdout"]
+    assert [(one.name, one.text) for one in good.cells[3].outputs] == [("stdout", "6\n7\n")]
     assert "good.ipynb wrote to stderr, cell 4: note" in done.stdout
     assert stale(tmp_path / "good.ipynb") is None
     assert good.metadata.attnmt.cpu_seconds >= 0

@@ -1,12 +1,11 @@
 """Light pages in small: what of a style sheet stays, and what becomes of a page."""
 
 import json
-import re
 
 import pytest
 from PIL import Image
 
-from press.extensions.light import light, lighten, mended, picture_size, with_sizes, without_labels
+from press.extensions.light import lighten, picture_size, without_labels
 from press.extensions.stylesheet import names_in, prune, words_in
 
 PAGE = """<html lang="en"><head>
@@ -54,28 +53,6 @@ def test_a_class_that_a_script_sets_is_used():
     assert names_in('<p class="a b" id="c">') == {"a", "b", "c"}
 
 
-def test_a_page_loads_one_sheet_and_one_script():
-    page = light(PAGE, "11", "22", size=lambda address: (3, 4))
-    sheets = re.findall(r'<link rel="stylesheet"[^>]*href="([^"]*)"', page)
-    assert sheets == ["_static/site.css?v=11", "_static/live/see.css"]
-    scripts = re.findall(r'<script\b[^>]*src="[^"]*"[^>]*>', page)
-    assert scripts == [
-        '<script defer src="_static/site.js?v=22">',
-        '<script type="module" src="_static/live/page.mjs">',
-    ]
-    assert page.count('name="viewport"') == 1 and "preload" not in page
-    assert 'data-pagename="book/one"' in page
-    assert "<button>Search</button>" in page and "document.write" not in page
-
-
-def test_pictures_get_their_size_and_the_second_waits():
-    page = with_sizes(PAGE, lambda address: {"a.png": (3, 4), "b.png": (5, 6)}[address])
-    one, two = re.findall("<img[^>]*>", page)
-    assert 'width="3" height="4"' in one and "lazy" not in one
-    assert 'width="5" height="6"' in two and 'loading="lazy"' in two
-    assert with_sizes(page, lambda address: (9, 9)) == page  # a second time nothing changes
-
-
 def test_the_size_of_a_picture(tmp_path):
     Image.new("RGB", (30, 20)).save(tmp_path / "a.png")
     (tmp_path / "a.svg").write_text('<svg viewBox="0 0 40.4 9.6">\n</svg>', encoding="utf8")
@@ -85,16 +62,6 @@ def test_the_size_of_a_picture(tmp_path):
     assert picture_size(tmp_path / "a.svg") == (40, 20)
     (tmp_path / "a.svg").write_text("<svg/>", "utf8")
     assert picture_size(tmp_path / "a.svg") is None
-
-
-def test_an_empty_head_of_a_column_is_none():
-    assert mended('<th class="head"><p></p></th>') == "<td></td>"
-    assert mended('<th class="head"><p>BLEU</p></th>') == '<th class="head"><p>BLEU</p></th>'
-
-
-def test_roles_are_mended():
-    page = '<div role="list"><div class="citation" id="a" role="doc-biblioentry">'
-    assert mended(page) == '<div role="list"><div role="listitem" class="citation" id="a">'
 
 
 def test_a_site_is_made_light_once(tmp_path):
@@ -132,11 +99,3 @@ def test_what_two_labels_make_together_is_no_word_to_search_for():
     assert list(kept["terms"]) == ["aber", "13a", "2nd", "2015", "ba0ke", "128"]
     assert kept["terms"]["aber"] == [0, 1]
     assert without_labels(found) == found
-
-
-def test_the_index_of_a_site_is_made_light(tmp_path):
-    (tmp_path / "_static").mkdir()
-    index = tmp_path / "searchindex.js"
-    index.write_text('Search.setIndex({"terms": {"00aber": 0, "hund": 0}})', encoding="utf8")
-    lighten(tmp_path)
-    assert index.read_text(encoding="utf8") == 'Search.setIndex({"terms":{"hund":0}})'

@@ -8,7 +8,6 @@ from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
@@ -108,12 +107,6 @@ def test_without_solutions_there_is_no_place_for_them(site):
     assert "Solutions" not in body + "".join(entry.title for entry in entries)
 
 
-def test_every_page_of_the_book_is_printed():
-    pages = [page for _, some in listed() for page in some]
-    text = (ROOT / "_toc.yml").read_text(encoding="utf8")
-    assert pages == re.findall(r"(?:root|file): (\S+)", text)
-
-
 def test_bookmarks(tmp_path):
     writer = PdfWriter()
     for _ in range(5):
@@ -151,24 +144,16 @@ def no_browser_is_named(monkeypatch):
     monkeypatch.delenv("ATTNMT_CHROMIUM", raising=False)
 
 
-def refusal(monkeypatch, capsys, *arguments: str) -> str:
-    monkeypatch.setattr(sys, "argv", ["pdf.py", *arguments])
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [("chromium", "build the pages first (make html)"), (None, "install Chromium")],
+)
+def test_missing_pages_and_a_missing_browser_are_told(found, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(machine.shutil, "which", lambda name: found and name == found and name)
+    monkeypatch.setattr(sys, "argv", ["pdf.py", "--site", str(tmp_path)])
     with pytest.raises(SystemExit):
         pdf.main()
-    return capsys.readouterr().err
-
-
-def test_missing_pages_are_told(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(
-        machine.shutil, "which", lambda name: "/bin/true" if name == "chromium" else None
-    )
-    said = refusal(monkeypatch, capsys, "--site", str(tmp_path))
-    assert "build the pages first (make html)" in said
-
-
-def test_a_missing_browser_is_told(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
-    assert "install Chromium" in refusal(monkeypatch, capsys, "--site", str(tmp_path))
+    assert said in capsys.readouterr().err
 
 
 def test_a_browser_may_be_named(tmp_path, monkeypatch):
@@ -203,7 +188,6 @@ def test_missing_korean_letters_are_told(tmp_path, monkeypatch):
 
 LIGATURES = re.compile("[\ufb00-\ufb06]")
 FAMILIES = ("DejaVu Sans", "Liberation Sans", "Noto Sans")
-FIGURES = sorted((ROOT / "book" / "figures").glob("*.svg"))
 WORDS = "fixed offer affine fluent office flow"
 
 
@@ -234,14 +218,6 @@ def test_words_can_be_searched_in_every_font(family, browser, tmp_path):
     assert text.count(WORDS) == 6
     plain = print_words(browser, font, tmp_path / "b")
     assert bool(LIGATURES.search(plain)) == (family != "Liberation Sans")  # or all is in vain
-
-
-@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
-def test_figures_have_no_ligatures_either(path):
-    """A picture is a document of its own, which the style of the page does not reach."""
-    root = ElementTree.parse(path).getroot()
-    has_letters = any(element.tag.endswith("}text") for element in root.iter())
-    assert not has_letters or root.get("style") == "font-variant-ligatures: none"
 
 
 # --- the book itself

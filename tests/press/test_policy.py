@@ -5,9 +5,8 @@ import json
 import pytest
 from conftest import SITE
 
-from press.contents import ROOT
 from press.extensions.light import with_plural
-from press.extensions.policy import guard, hashed, speakers_scripts
+from press.extensions.policy import guard
 
 PAGE = '<!doctype html><html><head><meta charset="utf-8">{}</head><body>{}</body></html>'
 RUN = "document.title += 'a'"
@@ -27,40 +26,10 @@ def site(tmp_path):
     return tmp_path
 
 
-def policy_of(path):
-    content = path.read_text().partition('http-equiv="Content-Security-Policy" content="')[2]
-    return dict(rule.split(" ", 1) for rule in content.partition('"')[0].split("; "))
-
-
-def test_a_page_may_run_its_own_scripts_and_no_other(site):
-    one, two = (policy_of(site / f"{name}.html")["script-src"].split() for name in ("one", "two"))
-    click = hashed('document.title += "b"')
-    assert one == ["'self'", hashed(RUN), "'unsafe-hashes'", click]
-    assert two == [
-        "'self'",
-        "'unsafe-hashes'",
-        click,
-    ]  # a page may read another, as the search does
-    assert hashed("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
-    assert "Policy" not in (site / "moved.html").read_text()
-
-
 def test_a_second_build_leaves_a_page_as_it_is(site):
     before = (site / "one.html").read_text()
     guard(site)
     assert (site / "one.html").read_text() == before
-
-
-def test_a_head_that_would_run_something_first_is_told_of(tmp_path):
-    (tmp_path / "late.html").write_text("<html><head><script>1</script>" + PAGE.format("", ""))
-    with pytest.raises(ValueError, match="must begin with its charset"):
-        guard(tmp_path)
-
-
-def test_the_speakers_window_is_known():
-    notes = ROOT / "book" / "_vendor" / "reveal" / "notes.js"
-    (script,) = speakers_scripts(notes.read_text(encoding="utf8"))
-    assert "speaker-controls-notes" in script and "<" + "/script>" not in script
 
 
 def test_a_translations_plural_is_a_function_without_eval(tmp_path):

@@ -170,14 +170,6 @@ def test_the_repository_for_colab_takes_no_settings_of_the_user(tmp_path, monkey
     assert subprocess.run(command, capture_output=True, text=True).stdout == "book\n"
 
 
-def test_only_chapters_run_as_in_colab(tmp_path, monkeypatch, capsys):
-    (tmp_path / "mine.ipynb").touch()
-    monkeypatch.setattr(sys, "argv", ["as_in_colab.py", str(tmp_path / "mine.ipynb")])
-    with pytest.raises(SystemExit, match="2"):
-        as_in_colab.main()
-    assert "mine.ipynb is no chapter of the book" in capsys.readouterr().err
-
-
 def test_without_a_registry_nothing_runs_as_in_colab_unless_it_must(monkeypatch, capsys):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
