@@ -107,6 +107,13 @@ def sections_that_show(notebook) -> set[str]:
     return found
 
 
+def test_sections_that_show_something_are_found():
+    shown = nb.new_code_cell(outputs=[nb.new_output("stream", text="1")])
+    texts = ["# A\n\n## B", "### C d", shown, "## E", nb.new_code_cell()]
+    cells = [nb.new_markdown_cell(c) if isinstance(c, str) else c for c in texts]
+    assert sections_that_show(nb.new_notebook(cells=cells)) == {"a", "b", "c-d"}
+
+
 def test_a_cell_dispels_each_misconception():
     table = page("for_lecturers").partition("## Common misconceptions")[2].partition("\n(")[0]
     rows = [line.split(" | ")[1] for line in table.splitlines() if line.startswith("| ")][1:]
@@ -161,6 +168,18 @@ def test_a_pages_title_is_its_heading(tmp_path):
     ]
     (tmp_path / "a.ipynb").write_text(nb.writes(nb.new_notebook(cells=cells)), encoding="utf8")
     assert reading.title(tmp_path / "a.ipynb") == "The 1 title"
+
+
+CHAPTERS = sorted(BOOK.glob("[01][0-9]_*.ipynb"))
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_makes_claims(path):
+    """Itself, or on the page that has its evidence; or that page shows rows of the frozen list."""
+    pages = [path, BOOK / f"evidence_{int(path.stem[:2])}.ipynb"]
+    texts = [page.read_text(encoding="utf8") for page in pages if page.is_file()]
+    own = [claim for text in texts for claim in book_lists.claims(nb.reads(text))]
+    assert own or any("verdict_table(" in text for text in texts)
 
 
 # --- the truth rule
