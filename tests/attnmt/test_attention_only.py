@@ -133,14 +133,6 @@ def test_positions_are_the_papers_and_compare_by_distance():
         assert_close(along, along[:1].expand_as(along), rtol=0, atol=1e-3)
 
 
-def test_self_attention_alone_does_not_know_the_order(words):
-    x, _ = words
-    block = EncoderBlock(8, heads=2).double()
-    everyone = torch.ones(2, 1, 5, dtype=torch.bool)
-    order = torch.tensor([3, 0, 4, 1, 2])
-    assert_close(block(x[:, order], everyone), block(x, everyone)[:, order], **EXACT)
-
-
 # --- the model
 
 
@@ -158,15 +150,6 @@ def test_step_by_step_is_the_whole_sentence(tiny, corpus):
     assert_close(looped, at_once, **EXACT)
     assert_close(looped_align, align, **EXACT)
     assert float(align.masked_select(~batch.source.mask[:, None]).abs().sum()) == 0
-
-
-def test_a_wrong_mask_would_be_noticed(tiny, corpus, monkeypatch):
-    def seeing_all(t: int, T: int) -> torch.Tensor:
-        return torch.ones(1, T, t + T, dtype=torch.bool)
-
-    monkeypatch.setattr("attnmt.attention_only.causal_mask", seeing_all)
-    with pytest.raises(AssertionError, match="not close"):
-        test_step_by_step_is_the_whole_sentence(tiny, corpus)
 
 
 def test_padding_and_company_change_nothing(tiny, corpus):
@@ -188,18 +171,6 @@ def test_padding_and_company_change_nothing(tiny, corpus):
     assert force_align(tiny, pairs)[2] == force_align(tiny, pairs[2:3])[0]
 
 
-def test_the_future_changes_nothing(tiny, corpus):
-    batch = make_batch(corpus.test[:1], tiny.source_vocabulary, tiny.target_vocabulary)
-    other = batch.target_in.clone()
-    other[:, 3:] = 5
-    with torch.no_grad():
-        memory, _ = tiny.encoder(batch.source)
-        before, _ = tiny.decoder(batch.target_in, memory, None)
-        after, _ = tiny.decoder(other, memory, None)
-    assert_close(after[:, :3], before[:, :3], **EXACT)
-    assert not torch.allclose(after[:, 3:], before[:, 3:])
-
-
 def test_a_seed_decides_the_weights_and_leaves_the_generator_alone(corpus):
     torch.manual_seed(7)
     before = torch.get_rng_state()
@@ -210,13 +181,6 @@ def test_a_seed_decides_the_weights_and_leaves_the_generator_alone(corpus):
     one, two, three = (model.decoder.W_o.weight for model in (first, again, other))
     assert torch.equal(one, two)
     assert not torch.equal(one, three)
-
-
-def test_its_configuration_is_its_arguments(corpus):
-    model = attention_only(corpus, hidden=8, heads=2, blocks=1, dropout=0.1, seed=3)
-    sizes = {"hidden": 8, "heads": 2, "blocks": 1, "dropout": 0.1, "seed": 3}
-    assert model.config == {"model": "attention_only", **sizes}
-    assert len(model.encoder.blocks) == len(model.decoder.blocks) == 1
 
 
 @pytest.mark.parametrize(("hidden", "heads"), [(10, 4), (9, 3)])
