@@ -73,10 +73,10 @@ def bleu_by_hand(hypotheses, references):
 
 def test_bleu_is_papinenis():
     hypotheses = ["the small cat sat on the mat", "a dog runs over the green field today"]
-    longer = ["the small cat sat on a mat", "a dog runs across the green field at night"]
-    for references in (longer, ["the small cat sat on a mat", "a dog runs across the green"]):
-        score = bleu(hypotheses, references)
-        assert score.score == pytest.approx(bleu_by_hand(hypotheses, references))
+    for second in ("a dog runs across the green", "a dog runs across the green field at night"):
+        right = ["the small cat sat on a mat", second]  # shorter, or longer
+        score = bleu(hypotheses, right)
+        assert score.score == pytest.approx(bleu_by_hand(hypotheses, right))
         assert (score.sentences, score.low, score.high) == (2, None, None)
 
 
@@ -121,8 +121,6 @@ def test_bleu_by_length_is_bleu_of_each_bucket():
     assert short.bleu.score == pytest.approx(expected.score)
     assert (middle.shortest, middle.longest, middle.bleu.sentences) == (6, 10, 2)
     assert middle.bleu.score == pytest.approx(100)
-    assert short.bleu.low is None
-    short, _ = bleu_by_length(hypotheses, pairs, edges=(1, 6, 11, 21), bootstrap=20)
     assert short.bleu.low < short.bleu.score < short.bleu.high
 
 

@@ -60,25 +60,6 @@ def test_the_validator_finds_nothing_in_20_000_pairs(samples):
     assert faults == []
 
 
-FAULTS = {"german": german_faults, "english": english_faults}
-GOOD = {
-    "german": [
-        "der alte Hund schläft .",
-        "die Frau hat dem Kind ein neues Buch gegeben .",
-        "gestern rief Anna den Studenten an .",
-        "weil der Mann müde war , hat er nicht gearbeitet .",
-        "der Mann , der das Auto reparierte , will die Frau besuchen .",
-        "er versucht , den Nachbarn einzuladen , und die Frau wartet auf ihn .",
-    ],
-    "english": [
-        "although many friendly girls buy their black car , he sees her .",
-        "the women who bought their house sleep , and they saw her yesterday .",
-        "her friends try to buy their house .",
-        "the man whom the women saw bought her house .",
-        "we gave her the house .",
-        "in their house the women sleep .",
-    ],
-}
 BAD = {
     "german": [
         "die alte Hund schläft .",  # article
@@ -126,20 +107,12 @@ BAD = {
 }
 
 
-def each(sentences):
-    return pytest.mark.parametrize(
-        ("language", "sentence"), [(name, one) for name, some in sentences.items() for one in some]
-    )
-
-
-@each(GOOD)
-def test_the_validator_accepts_what_is_good(language, sentence):
-    assert FAULTS[language](words(sentence)) == []
-
-
-@each(BAD)
+@pytest.mark.parametrize(
+    ("language", "sentence"), [(name, one) for name, some in BAD.items() for one in some]
+)
 def test_the_validator_refuses_what_is_bad(language, sentence):
-    assert FAULTS[language](words(sentence))
+    faults = {"german": german_faults, "english": english_faults}[language]
+    assert faults(words(sentence))
 
 
 def test_the_validator_notices_most_damage_to_real_sentences(samples):
@@ -225,80 +198,7 @@ def test_reordering_is_real(samples):
     assert unequal / COUNT > 0.2
 
 
-def test_vocabulary_is_small_before_names(samples):
-    known = {n for kind in ("person", "town") for part in names(kind)[:2] for p in part for n in p}
-    for side, most in ((0, 600), (1, 400)):
-        assert 300 <= len({w for sample in samples for w in sample[side]} - known) <= most
-
-
-# ------------------------------------------------------------------ word order
-
-
-def test_verb_second_with_inversion_after_a_fronted_adverbial(samples):
-    for sample in showing(samples, ("gestern",), ("yesterday",), 50):
-        if sample.german[0] == "gestern":
-            assert sample.german_classes[1] in ("verb", "modal", "auxiliary")
-            assert sample.english[0] == "yesterday"
-            assert (0, 0) in sample.sure
-    sample = next(s for s in samples if s.german[0] == "gestern" and s.german_classes[2] == "name")
-    assert sample.english_classes[1] == "name"  # the subject before the verb
-
-
-def test_subordinate_clauses_end_in_their_verb(samples):
-    for conjunction, english in (("weil", "because"), ("obwohl", "although"), ("bevor", "before")):
-        checked = 0
-        for sample in showing(samples, (",", conjunction), (english,), 60):
-            start = where(sample.german, ",", conjunction) + 2
-            if not {",", ";", "und"} & set(sample.german[start:]):
-                assert sample.german_classes[-2] in ("verb", "modal", "auxiliary")
-                assert (conjunction, english) in links(sample)
-                checked += 1
-        assert checked > 10
-
-
-def test_a_comma_closes_a_fronted_clause_and_links_to_the_english_one(samples):
-    fronted = [s for s in samples if s.german[0] == "weil" and s.german.count(",") == 1][:20]
-    assert len(fronted) == 20
-    for sample in fronted:
-        comma = sample.german.index(",")
-        assert sample.german_classes[comma - 1] in ("verb", "modal", "auxiliary")
-        assert sample.german_classes[comma + 1] in ("verb", "modal", "auxiliary")
-        assert (comma, sample.english.index(",")) in sample.sure
-
-
-def test_modal_and_infinitive_at_the_end(samples):
-    for sample in showing(samples, ("kann",), ("can",), 30):
-        if len(set(sample.german) & {",", "und", ";"}) == 0 and sample.german[-1] == ".":
-            assert sample.german_classes[-2] == "verb"
-            assert ("kann", "can") in links(sample)
-
-
-def test_the_perfect_puts_its_participle_last(samples):
-    for sample in showing(samples, ("gekauft", "."), ("bought",), 10):
-        assert {"hat", "haben", "habe", "hatte", "hatten"} & set(sample.german)
-
-
-def test_separable_verbs_part_and_meet_again(samples):
-    sample = next(s for s in samples if s.german[-2] == "an" and s.german_classes[-2] == "particle")
-    assert {"rief", "riefen", "ruft", "rufen", "ruf", "kam", "kamen", "kommt", "kommen"} & set(
-        sample.german
-    )
-    pair = next(s for s in samples if s.german[-2] == "abholte")
-    assert {("abholte", "up")} < links(pair)
-
-
-def test_pronouns_stand_before_full_phrases(samples):
-    for verb in ("besuchte", "besucht"):
-        for sample in showing(samples, (verb, "mich"), ("me",), 2):
-            assert where(sample.english, "me") > 0
-    sample = next(
-        s
-        for s in samples
-        if s.german_classes[1] == "modal"
-        and s.german[2] in ("mich", "ihn", "ihm")
-        and s.german_classes[3] in ("name", "article")
-    )
-    assert (sample.german[2], {"mich": "me"}.get(sample.german[2], "him")) in links(sample)
+# ------------------------------------------------------------------ what there is (word order is the validator's)
 
 
 def test_questions_and_orders(samples):
@@ -320,6 +220,21 @@ def test_questions_and_orders(samples):
 
 # German | English | sure links, or with ? possible ones
 PHENOMENA = """
+    gestern             | yesterday         | gestern-yesterday  # word order
+    , weil              | because           | weil-because ,-because?
+    , obwohl            | although          | obwohl-although
+    , bevor             | before            | bevor-before
+    war ,               | ,                 | ,-,  # closes a fronted clause
+    kann                | can               | kann-can
+    holte ihn ab        | picked him up     | holte-picked ihn-him ab-up  # separable
+    abholte             | picked            | abholte-picked abholte-up
+    besuchte mich       | visited me        | besuchte-visited mich-me
+    nicht               | did not           | nicht-not  # do-support
+    im                  | in the            | im-in im-the  # contractions
+    am                  | at the            | am-at am-the
+    zum                 | to the            | zum-to zum-the
+    zur                 | to the            | zur-to zur-the
+    vom                 | of the            | vom-of vom-the
     der alte Mann       | the old man       | alte-old  # adjectives: weak
     des alten Mannes    | the old man 's    | alten-old
     ein alter Mann      | an old man        | alter-old  # mixed
@@ -374,18 +289,6 @@ def test_a_phenomenon_is_there_and_linked(samples, line):
         assert tuple(link.split("-", 1)) in found
 
 
-@pytest.mark.parametrize(
-    ("melted", "english"),
-    [("im", "in"), ("am", "at"), ("zum", "to"), ("zur", "to"), ("vom", "of")],
-)
-def test_contractions_link_to_preposition_and_article(samples, melted, english):
-    found = set()
-    for sample in showing(samples, (melted,), (english, "the"), 20):
-        i = sample.german.index(melted)
-        found.add(frozenset(sample.english[j] for k, j in sample.sure if k == i))
-    assert frozenset((english, "the")) in found
-
-
 def test_contraction_is_for_the_bare_article(samples):
     for sample in samples:
         for run in (("in", "dem"), ("zu", "dem"), ("an", "dem"), ("von", "dem")):
@@ -393,14 +296,6 @@ def test_contraction_is_for_the_bare_article(samples):
             if i >= 0 and sample.german_classes[i + 2] != "punctuation":
                 rest = sample.german_classes[i + 2 :]
                 assert sample.german_classes[i + 1] == "pronoun" or "punctuation" in rest
-
-
-def test_nicht_with_do_support(samples):
-    sample = next(
-        s for s in samples if "nicht" in s.german and "did" in s.english and len(s.german) < 9
-    )
-    assert ("nicht", "not") in links(sample)
-    assert "did" in {e for _, e in links(sample, "possible") - links(sample)}
 
 
 def test_must_not_is_darf_nicht(samples):
@@ -428,15 +323,6 @@ def test_nouns_are_chosen_with_sense():
     verbs = {row.english: row for row in lexicon("verbs")}
     assert not set(verbs["sleep"].subject.split()) & kinds["table"]
     assert not set(verbs["drink"].object.split()) & kinds["car"]
-
-
-def test_numbers_name_their_parts_in_the_other_order():
-    units = {row.english: row.german for row in lexicon("determiners") if row.kind == "number"}
-    units["one"] = "ein"
-    for english, german in units.items():
-        if "-" in english:
-            ten, unit = english.split("-")
-            assert german == f"{units[unit]}und{units[ten]}"
 
 
 def test_possessors_move(samples):
@@ -494,13 +380,6 @@ def test_names_are_no_words():
 
 
 # ------------------------------------------------------------------ quotas, errors, determinism
-
-
-def test_quotas_are_kept(samples):
-    assert Counter(len(s.german) for s in samples) == quotas(COUNT, range(4, 41))
-    assert sum(quotas(1_003, range(4, 41), 16).values()) == 1_003
-    fading = quotas(16_000, range(4, 41), 16)
-    assert fading[4] > fading[40] > 150
 
 
 def test_nothing_repeats(samples):
