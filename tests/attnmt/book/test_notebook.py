@@ -8,15 +8,10 @@ from attnmt.book.notebook import Claims, real_text, show_source
 from attnmt.evidence.comparison import by_scores, compare, decide
 
 
-def test_show_source_shows_what_the_package_holds():
-    shown = show_source(Attention.forward).data
-    assert shown.startswith("```python\ndef forward(self, query")  # not indented
-    assert "align @ memory.annotations" in shown
-    assert shown.endswith("\n```")
-
-
 def test_several_things_are_shown_one_after_the_other():
     shown = show_source(Attention.prepare, Attention.forward).data
+    assert shown.startswith("```python\ndef prepare(self, memory")  # not indented
+    assert "align @ memory.annotations" in shown
     assert shown.count("```") == 2
     assert shown.index("def prepare") < shown.index("\n\n\ndef forward(self, query")
 
@@ -44,31 +39,15 @@ def decided(first, second, **how):
     return decide([compare(by_scores(first), by_scores(second), **how)])[0]
 
 
-@pytest.mark.parametrize(
-    ("second", "verdict"),
-    [
-        ([10.0, 10.2, 9.9], "agrees"),
-        ([30.0, 30.2, 29.9], "opposite"),
-        ([20.0, 20.2, 19.9], "no difference"),
-        ([10.0, 40.0, 11.0], "undecided"),
-    ],
-)
-def test_a_claim_has_the_verdict_of_the_truth_rule_and_its_interval(second, verdict):
-    claims = Claims()
-    decision = decided([20.0, 20.1, 20.2], second, margin=1.0)
-    claims.add("a | b", "paper", "20.1 against others", decision=decision)
-    (line,) = claims.table().data.splitlines()[2:]
-    expected = f"20.1 against others; difference {decision.text()}"
-    assert line == rf"| a \| b | paper | {expected} | {verdict} |"
-
-
-def test_a_claim_without_a_comparison_has_no_verdict():
-    claims = Claims()
+def test_a_claim_has_a_verdict_if_systems_were_compared_and_the_question_is_not_ours():
+    claims, decision = Claims(), decided([20.0, 20.1, 20.2], [10.0, 10.2, 9.9], margin=1.0)
+    claims.add("a | b", "paper", "20.1", decision=decision)
     claims.add("c", "this book", "0.97")
     claims.add("e", "this book", "2, 3", decision=decided([1.0, 1.1], [2.0, 2.1]), question=True)
     claims.not_run("d", "paper", "no model of four layers")
     lines = claims.table().data.splitlines()
-    assert lines[2] == "| c | this book | 0.97 | question of ours |"
-    assert lines[3].startswith("| e | this book | 2, 3; difference −1.0 (")
-    assert lines[3].endswith(" | question of ours |")
-    assert lines[4] == "| d | paper | no model of four layers | not run |"
+    assert lines[2] == rf"| a \| b | paper | 20.1; difference {decision.text()} | agrees |"
+    assert lines[3] == "| c | this book | 0.97 | question of ours |"
+    assert lines[4].startswith("| e | this book | 2, 3; difference −1.0 (")
+    assert lines[4].endswith(" | question of ours |")
+    assert lines[5] == "| d | paper | no model of four layers | not run |"
