@@ -6,14 +6,13 @@ import math
 import numpy as np
 import pytest
 import torch
-from conftest import FAMILY, made_up_corpus, sharpened
+from conftest import FAMILY, sharpened
 
-from attnmt import Corpus, Pair, Vocabulary, decoding, fit
+from attnmt import Corpus, Pair, Vocabulary, decoding
 from attnmt.batches import make_batch, pad
 from attnmt.decoding import Ensemble, Translation, beam_search, force_align, greedy, replace_unknown
 from attnmt.metrics import perplexity
 from attnmt.model import luong, rnnencdec, rnnsearch, sutskever
-from attnmt.recipes import Recipe
 from attnmt.vocab import BOS, EOS, PAD, UNK
 
 KINDS = [
@@ -33,16 +32,6 @@ def decided(name, corpus):
 @pytest.fixture(params=KINDS)
 def model(request, corpus):
     return decided(request.param, corpus)
-
-
-@pytest.fixture(scope="module")
-def learned():
-    """A small model that has learned most of the made-up language."""
-    corpus = made_up_corpus(train=1_000)
-    model = luong(corpus, score="general", hidden=32)
-    recipe = Recipe(epochs=6, batch_size=16, learning_rate=1e-2, halve_after=4)
-    fit(model, corpus, recipe, device="cpu", progress=False)
-    return model
 
 
 def sources(corpus, count=20):
@@ -100,17 +89,6 @@ def test_greedy_takes_the_best_word_at_each_step(model, corpus):
     assert_same(greedy(model, sources(corpus)), expected)
 
 
-def test_the_made_up_language_is_learned(learned, corpus):
-    """The whole path works: most test sentences come out right, and looked at the right words."""
-    for search in (greedy, beam_search):
-        found = search(learned, sources(corpus, 50))
-        right = [t.words == list(p.target) for t, p in zip(found, corpus.test, strict=True)]
-        assert np.mean(right) > 0.6
-        looked = np.concatenate([t.alignment.argmax(axis=1) for t, ok in zip(found, right) if ok])
-        gold = [np.arange(len(p.source))[::-1] for p, ok in zip(corpus.test, right) if ok]
-        assert np.mean(looked == np.concatenate(gold)) > 0.6
-
-
 # -------------------------------------------------------------------------------------------- beam
 
 
@@ -147,31 +125,6 @@ def beam_by_hand(model, sentence, beam, length_penalty=0.0):
     return translations
 
 
-def hypotheses(word, score):
-    """Of one sentence, each of two words."""
-    parts = word, [0] * len(word), score, [2] * len(word)
-    return decoding.Hypotheses(*(torch.tensor([part]) for part in parts))
-
-
-@pytest.mark.parametrize(
-    ("word", "score", "n_best", "length_penalty", "expected"),
-    [
-        ([EOS, 4], [-1.0, -1.5], 1, 0.0, True),  # log p only falls: 4 stays below
-        ([EOS, 4], [-1.0, -1.5], 1, 1.0, False),  # but -1.5 / (15/6) would beat -1 / (7/6)
-        ([EOS, 4], [-1.0, -3.0], 1, 1.0, True),  # -3 / (15/6) would not
-        ([4, EOS], [-1.0, -1.5], 1, 0.0, False),  # the best is open
-        ([EOS, 4], [-1.0, -1.5], 2, 0.0, False),  # of two answers the second is open
-        ([EOS, EOS], [-1.0, -1.5], 2, 1.0, True),
-    ],
-)
-def test_a_search_ends_when_no_open_hypothesis_has_hope(
-    word, score, n_best, length_penalty, expected
-):
-    beam = decoding.Beam(2, length_penalty, n_best, unknown=True)
-    done = decoding.finished(hypotheses(word, score), torch.tensor([10]), beam)
-    assert done.tolist() == [expected]
-
-
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.5])
 def test_beam_search_is_the_plain_one(model, corpus, length_penalty):
     """Side by side, with sentences that leave and searches that stop early: the same answers."""
@@ -182,12 +135,6 @@ def test_beam_search_is_the_plain_one(model, corpus, length_penalty):
             assert_same(ours, beam_by_hand(model, sentence, 3, length_penalty)[:n_best])
     best = beam_search(model, sentences, 3, length_penalty)
     assert_same(best, [first for first, *_ in found])
-
-
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
-def test_beam_of_one_is_greedy(model, corpus, length_penalty):
-    expected = greedy(model, sources(corpus))
-    assert_same(beam_search(model, sources(corpus), 1, length_penalty), expected)
 
 
 @pytest.fixture(scope="module")
@@ -219,32 +166,6 @@ def test_a_beam_as_wide_as_the_space_finds_all_there_is(name, length_penalty, ti
     assert tuple(best.words) == ranked[0]
 
 
-def test_scores_and_alignments_are_those_of_forcing_that_very_translation(model, corpus):
-    sentences = sources(corpus, 8)
-    checked = 0
-    for sentence, found in zip(sentences, beam_search(model, sentences, beam=4, n_best=4)):
-        for translation in found:
-            words = translation.words
-            log_p, align = forced(model, sentence, words)
-            steps = min(len(words) + 1, limit(sentence))  # at the limit there is no </s>
-            assert translation.score == pytest.approx(float(log_p[:steps].sum()), abs=1e-9)
-            assert (translation.alignment is None) == (not model.attends)
-            if model.attends:
-                assert translation.alignment.shape == (len(words), len(sentence))
-                np.testing.assert_allclose(translation.alignment, align[: len(words)], atol=1e-7)
-            checked += len(words) > 0
-    assert checked > 16
-
-
-def test_order_and_company_of_sentences_change_nothing(model, corpus):
-    sentences = sources(corpus, 8)
-    for search in (greedy, beam_search, lambda m, s, **b: beam_search(m, s, 3, 1.0, **b)):
-        expected = [search(model, [sentence])[0] for sentence in sentences]
-        assert_same(search(model, sentences), expected)
-        assert_same(search(model, sentences[::-1])[::-1], expected)
-        assert_same(search(model, sentences, batch_size=3), expected)
-
-
 def test_only_hypotheses_with_hope_are_computed(sharp, corpus, monkeypatch):
     """At first one a sentence, then four at most, and none of a sentence that is done."""
     rows, step = [], sharp.step
@@ -255,18 +176,6 @@ def test_only_hypotheses_with_hope_are_computed(sharp, corpus, monkeypatch):
     assert rows[0] == 20
     assert 3 * 20 < max(rows) <= 4 * 20
     assert rows[-1] < max(rows) / 2
-
-
-def test_what_ranks_below_the_answers_is_not_continued():
-    """One that has ended is the answer. An open one above it may go on, and one below may not."""
-    beam, limits = decoding.Beam(4, 0.0, 1, unknown=True), torch.tensor([10])
-    for word, score, expected in (
-        ([4, EOS, 5, 6], [-1.0, -2.0, -3.0, -torch.inf], [True, False, False, False]),
-        ([4, 5, 6, 7], [-1.0, -2.0, -3.0, -torch.inf], [True, True, True, False]),
-        ([EOS, EOS, 4, 5], [-1.0, -2.0, -3.0, -4.0], [False, False, False, False]),
-    ):
-        found = decoding.hopeful(hypotheses(word, score), limits, beam)
-        assert found.tolist() == [expected]
 
 
 def test_no_unknown_words_where_they_are_forbidden(corpus):

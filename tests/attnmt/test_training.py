@@ -6,12 +6,10 @@ from dataclasses import replace
 import pytest
 import torch
 from conftest import made_up_corpus
-from pydantic import TypeAdapter
 
 from attnmt import Recipe, bleu, fast, fit, greedy, perplexity, rnnsearch, training
 from attnmt.batches import batches
 from attnmt.metrics import texts
-from attnmt.training import History
 
 
 def weights_of(model):
@@ -213,15 +211,6 @@ def test_bleu_is_measured_when_asked(corpus):
     silent = fit(rnnsearch(corpus, hidden=16), corpus, recipe, device="cpu", progress=False)
     assert {epoch.bleu for epoch in silent.epochs} == {None}
     assert silent.epochs[-1].valid_perplexity == history.epochs[-1].valid_perplexity
-
-
-def test_a_history_recorded_before_bleu_was_can_be_read():
-    old = {"epoch": 1, "train_perplexity": 2.0, "valid_perplexity": 3.0, "learning_rate": 0.1}
-    old |= {"gradient_norm": 1.0, "tokens": 6, "seconds": 1.0, "cpu_seconds": 1.0}
-    history = TypeAdapter(History).validate_python({"epochs": [old], "device": "cpu"})
-    assert history.epochs[0].bleu is None
-    new = TypeAdapter(Recipe).validate_python({"epochs": 3, "clip": 1.0})
-    assert new == Recipe(3) and (new.optimiser, new.per, new.keep) == ("adam", "token", "last")
 
 
 @pytest.mark.parametrize("part", ["train", "valid"])

@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from attnmt import Pair
 from attnmt.book.figures import plots, svg
 from attnmt.metrics import Bleu, Bucket
-from attnmt.training import Epoch, History, Point
+from attnmt.training import Epoch, History
 
 pytestmark = pytest.mark.usefixtures("close_figures")
 
@@ -32,16 +32,6 @@ def test_learning_curves_show_validation_solid_and_training_dashed():
     assert train.get_xydata().tolist() == [[1, 31], [2, 13], [3, 10]]
     assert (valid.get_linestyle(), train.get_linestyle()) == ("-", "--")
     assert valid.get_color() == train.get_color()
-
-
-def test_curves_by_updates_show_validation_against_updates():
-    points = [
-        Point(updates=u, valid_perplexity=p, learning_rate=1, cpu_seconds=1)
-        for u, p in ((100, 30.0), (200, 12.0))
-    ]
-    ax = plots.curves_by_updates({"live": points, "to the end": points[:1]})
-    live, _ = ax.get_lines()
-    assert live.get_xydata().tolist() == [[100, 30], [200, 12]]
 
 
 def test_bleu_by_length_is_drawn_in_the_middle_of_each_bucket_with_its_interval():

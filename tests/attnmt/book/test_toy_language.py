@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attnmt import Ensemble, beam_search, greedy
+from attnmt import beam_search, greedy
 from attnmt.batches import pad
 from attnmt.book.toy_language import TABLE, TableModel, next_words
 from attnmt.vocab import BOS, EOS
@@ -51,11 +51,3 @@ def test_rows_are_kept_apart_and_selected():
     swapped = after.select(torch.tensor([1, 0]))
     log_p, _, _ = model.step(torch.tensor([words.index("a")] * 2), swapped, memory)
     assert log_p[:, words.index("b")].exp().tolist() == pytest.approx([0.8, 0])
-
-
-def test_tables_make_an_ensemble():
-    other = {**TABLE, "": {"a": 0.2, "b": 0.45, "</s>": 0.35}}
-    both = Ensemble([TableModel(), TableModel(other)])
-    memory, state = both.start(pad([[4]]))
-    log_p, _, _ = both.step(torch.tensor([BOS]), state, memory)
-    assert log_p[0, EOS:].exp().tolist() == pytest.approx([0.225, 0.35, 0.425])

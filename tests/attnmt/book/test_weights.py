@@ -109,15 +109,6 @@ def test_a_file_that_changed_is_refused(folder):
         pretrained("rnnsearch", folder)
 
 
-def test_models_made_again_one_by_one_keep_the_others(folder, model, tmp_path):
-    before = weights.checksums(folder)
-    model.save(tmp_path / "one" / "rnnencdec-grammar-0.safetensors")
-    assert collect(tmp_path / "one", folder) == ["rnnencdec"]
-    after = weights.checksums(folder)
-    assert list(after) == [f"{n}.safetensors" for n in ("rnnencdec", "rnnsearch", "luong-feeding")]
-    assert after.items() > before.items()
-
-
 def test_the_command_says_what_it_found(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(weights.collect, "__defaults__", (tmp_path / "kept",))
     assert press.weights.main([]) == 2

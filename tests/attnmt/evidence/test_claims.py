@@ -1,6 +1,5 @@
 """The frozen list of claims: it makes sense, it has not changed unseen, and it is judged fairly."""
 
-import math
 from dataclasses import replace
 from datetime import date
 
@@ -27,15 +26,11 @@ from attnmt.evidence.claims import (
 from attnmt.evidence.comparison import (
     Comparison,
     Term,
-    by_sentences,
-    compare,
-    constant,
     decide,
-    share,
 )
 from attnmt.evidence.measured import NotRecorded, measured
 from attnmt.evidence.plan import planned, read_plan
-from attnmt.evidence.store import load_run, recorded
+from attnmt.evidence.store import recorded
 
 # Of the list as it was frozen, with the plan of its systems and the rule.
 FROZEN = "d3023946782bb2a42bad424ebf9fa881f27f7c9d86accb956757dad5577e8e24"
@@ -353,86 +348,12 @@ def test_the_table_shows_kind_cost_convergence_and_what_is_missing(whole):
 # ------------------------------------------------------------------------------- what was measured
 
 
-@pytest.fixture
-def kept(monkeypatch):
-    """Two runs that kept their sentences: forty of 6 to 45 words, of 80 BLEU or less."""
-    rng = np.random.default_rng(0)
-    lengths = np.arange(6, 46)
-    totals = [np.maximum(lengths - n, 0) for n in range(4)]
-    store = {}
-    for name in ("kept-grammar-0", "kept-grammar-1"):
-        right = [rng.binomial(total, 0.8) for total in totals]
-        counts = np.column_stack([lengths, lengths, *right, *totals])
-        worse = np.column_stack([lengths, lengths, *(r // 2 for r in right), *totals])
-        store[name] = {
-            "test_bleu": counts.astype(np.uint16),
-            "test_beam5_bleu": worse,
-            "test_losses": np.column_stack([2.0 * lengths, lengths]).astype(np.float32),
-            "test_length": lengths,
-            "test_known": lengths % 2 == 0,
-        }
-    monkeypatch.setattr(measuring, "load_statistics", store.__getitem__)
-    measuring._statistics.cache_clear()
-    old = load_run("rnnsearch-grammar-0")
-    yield [replace(old, name=name) for name in store], store
-    measuring._statistics.cache_clear()
-
-
-def test_sentences_are_chosen_by_length_and_by_what_is_known(kept):
-    runs, store = kept
-    arrays = [of_run["test_bleu"] for of_run in store.values()]
-    for part, chosen in (
-        ("test", slice(None)),
-        ("test:6-10", slice(0, 5)),
-        ("test:known", slice(0, None, 2)),
-    ):
-        theirs = by_sentences([array[chosen] for array in arrays])
-        assert measured(runs, "bleu", part).scores == pytest.approx(theirs.scores)
-    ours = measured(runs, "bleu", ("test:6-10", "test:36-40")).scores
-    both = by_sentences([(array[:5], array[30:35]) for array in arrays], share())
-    assert ours == pytest.approx(both.scores)
-
-
-def test_other_searches_and_perplexity_have_arrays_of_their_own(kept):
-    runs, _ = kept
-    assert (measured(runs, search="beam5").scores < measured(runs).scores).all()
-    assert measured(runs, "nats").scores == pytest.approx([2, 2])
-    assert measured(runs, "perplexity").scores == pytest.approx([math.exp(2)] * 2)
-    assert measured(runs, "length").scores == pytest.approx([1, 1])
-    with pytest.raises(NotRecorded, match="no bleu of 'test' with the search 'beam50'"):
-        measured(runs, search="beam50")
-
-
-def test_alignment_error_of_captions_is_of_the_gold_links(kept):
-    runs, store = kept
-    for right, arrays in zip((3, 4), store.values(), strict=True):
-        arrays["gold_aer"] = np.tile(np.array([right, right, 5, 5], dtype=np.uint16), (9, 1))
-    found = measured(runs, "aer")
-    assert found.scores == pytest.approx([0.4, 0.2])
-    assert compare(found, constant(0)).covers == "seeds and sentences"
-    for other in ("test:6-10", "test:known"):
-        with pytest.raises(NotRecorded):
-            measured(runs, "aer", other)
-
-
-def test_two_searches_of_the_same_models_are_paired(kept):
-    runs, _ = kept
-    claim = replace(LIST["q-beam"], first="kept-grammar@beam5", second="kept-grammar", seeds=(2, 2))
-    assert paired(claim)
-    assert not paired(LIST["b1-search"])
-    (row,) = judge_runs(ClaimList((claim,)), lambda name, seeds: runs)
-    one = row.decision.comparison
-    assert one.seeds.degrees == pytest.approx(1)
-    greedy, beam = measured(runs), measured(runs, search="beam5")
-    gains = beam.scores - greedy.scores
-    assert one.seeds.variance == pytest.approx(gains.var(ddof=1) / 2)
-    assert row.means == pytest.approx((beam.mean, greedy.mean))
-
-
 def test_what_was_not_kept_is_not_recorded():
     runs = recorded("rnnencdec-grammar", 2)
     with pytest.raises(NotRecorded, match="no entropy of 'test' was recorded"):
         measured(runs, "entropy")
+    with pytest.raises(NotRecorded, match="no bleu of 'test' with the search 'beam50'"):
+        measured(runs, search="beam50")
     with pytest.raises(ValueError, match="what must be one of"):
         measured(runs, "rouge")
 

@@ -13,11 +13,7 @@ from sacrebleu.metrics import BLEU
 from scipy import stats
 
 from attnmt.evidence.comparison import (
-    AER,
     BLEU_SCORE,
-    LENGTH,
-    NATS,
-    PERPLEXITY,
     Comparison,
     Metric,
     Term,
@@ -71,18 +67,6 @@ def test_without_any_right_four_gram_bleu_is_smoothed_as_sacrebleu_does_it():
     assert 0 < ours == pytest.approx(BLEU().corpus_score(said, [reference]).score)
 
 
-def test_the_other_metrics_by_hand():
-    assert AER.score(np.array([3, 4, 5, 4])) == pytest.approx(1 - 7 / 9)
-    assert PERPLEXITY.score(np.array([6.0, 3])) == pytest.approx(math.exp(2))
-    assert NATS.score(np.array([6.0, 3])) == pytest.approx(2)
-    assert LENGTH.score(np.array([9, 10, 1, 1, 1, 1, 9, 8, 7, 6])) == pytest.approx(0.9)
-
-
-def test_a_share_is_the_second_part_by_the_first():
-    short, long = rows(np.full(4, 80.0)), rows(np.full(9, 20.0))
-    assert by_sentences([(short, long)] * 2, share(MEAN)).scores == pytest.approx([0.25, 0.25])
-
-
 # ------------------------------------------------------------------------------------ intervals
 
 
@@ -126,25 +110,6 @@ def test_the_terms_beside_a_plain_loop():
     squared = [stats.t.ppf(0.975, f) ** 2 for f in (ours.seeds.degrees, 39)]
     half = math.sqrt(squared[0] * of_seeds + squared[1] * of_sentences)
     assert ours.interval() == pytest.approx((ours.difference - half, ours.difference + half))
-
-
-def test_a_system_beside_itself_differs_by_nothing_and_beside_a_number_by_itself():
-    rng = np.random.default_rng(2)
-    system = by_sentences([rows(rng.normal(size=50)) for _ in range(3)], MEAN)
-    same = compare(system, system)
-    assert same.difference == 0
-    assert same.sentences.variance == 0
-    beside = compare(system, constant(0.5))
-    assert beside.difference == pytest.approx(system.mean - 0.5)
-    assert beside.seeds.degrees == pytest.approx(2)
-
-
-@few
-@given(st.floats(0.01, 5), st.floats(0.01, 5), st.floats(0.1, 3), st.integers(1, 20))
-def test_at_the_level_of_its_p_value_the_interval_just_reaches_zero(seeds, sentences, errors, m):
-    apart = errors * math.sqrt(seeds + sentences)
-    one = Comparison(apart, Term(seeds, m), Term(sentences, 99), "")
-    assert one.interval(1 - one.p_value)[0] == pytest.approx(0, abs=1e-6 * apart)
 
 
 # ------------------------------------------------------------------------------------- verdicts
@@ -205,24 +170,6 @@ def test_within_a_table_the_intervals_decide_as_holm_does(apart):
         assert 0.95 <= one.level <= 1 - 0.05 / len(table)
 
 
-def test_what_waits_counts_and_what_was_found_stays_when_it_comes():
-    """A table looked at as its rows come in: Holm's steps over all that it will have."""
-    weak, level = narrow(1.1, 1.0), narrow(0.0, 1.0)
-    assert decide([weak], waiting=1)[0].verdict == "undecided"
-    assert decide([weak], waiting=1)[0].level == 0.975
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        table = [narrow(z, 1.0) for z in rng.normal(scale=2.0, size=6)]
-        early = decide(table[:3], waiting=3)
-        for before, after in zip(early, decide(table), strict=False):
-            assert before.verdict == "undecided" or before.verdict == after.verdict
-    assert decide([level], waiting=4)[0].verdict == "undecided"
-
-
-def test_a_difference_reads_as_a_table_wants_it():
-    assert decide([narrow(-0.25, 1.0)])[0].text(2) == "−0.25 (−1.25 to +0.75)"
-
-
 # -------------------------------------------------------------------------------------- refusals
 
 
@@ -269,16 +216,3 @@ TWICE_AS_LONG = np.column_stack([TWENTY, np.full(20, 2.0)])
 def test_what_cannot_be_compared_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_what_a_system_writes_itself_need_not_agree():
-    """Steps or words of a model's own translations: another number with every seed."""
-    own = Metric("own words", 2, None, lambda sums: sums[..., 0] / sums[..., 1])
-    rng = np.random.default_rng(5)
-    seeds = [np.stack([rng.normal(size=40), rng.integers(3, 9, 40)], axis=1) for _ in range(4)]
-    first, second = by_sentences(seeds[:2], own), by_sentences(seeds[2:], own)
-    assert first.scores == pytest.approx([s[:, 0].sum() / s[:, 1].sum() for s in seeds[:2]])
-    assert compare(first, second).covers == "seeds and sentences"
-    fewer = by_sentences([seed[:30] for seed in seeds[:2]], own)
-    with pytest.raises(ValueError, match="different sentences"):
-        compare(first, fewer)

@@ -263,6 +263,9 @@ PHENOMENA = """
     kann sie            | she can           |  # sie by its verb
     können sie          | they can          |
     ihr Freund          | her friend        | ihr-her
+    ihre                | their             | ihre-their
+    von Anna            | Anna 's           | von-'s Anna-Anna  # possessors move
+    des Mannes          | man 's            | Mannes-man des-the des-'s
     als                 | when              | als-when
     Kaffeetasse         | coffee cup        | Kaffeetasse-coffee Kaffeetasse-cup
     fünfundzwanzig      | twenty-five       | fünfundzwanzig-twenty-five
@@ -317,46 +320,7 @@ def test_nouns_are_chosen_with_sense():
     assert not set(verbs["drink"].object.split()) & kinds["car"]
 
 
-def test_possessors_move(samples):
-    sample = next(
-        s
-        for s in samples
-        if where(s.german, "von", "Anna") > 0 and where(s.english, "Anna", "'s") >= 0
-    )
-    assert {("von", "'s"), ("Anna", "Anna")} <= links(sample)
-    assert sample.german.index("Anna") > sample.german.index("von")
-    sample = showing(samples, ("des", "Mannes"), ("man", "'s"))[0]
-    assert {("Mannes", "man"), ("des", "the"), ("des", "'s")} <= links(sample)
-    head = sample.german[: where(sample.german, "des", "Mannes")]
-    the = [word for word in head if (word, "'s") in links(sample, "possible") - links(sample)]
-    assert the  # der Hund, das Buch: English has no article there
-
-
-def test_sie_is_told_by_its_verb(samples):
-    for sample in samples:
-        for i, j in sample.sure:
-            if sample.german[i] == "sie":
-                assert sample.english[j] in ("she", "they")
-
-
-def test_ihr_is_their_with_a_plural_subject_and_else_her(samples):
-    whose = Counter(pair for sample in samples for pair in links(sample) if pair[1] == "their")
-    assert {german for german, _ in whose} == {"ihr", "ihre", "ihren", "ihrem", "ihrer", "ihres"}
-
-
 # ------------------------------------------------------------------ names
-
-
-def test_names_follow_zipf_and_known_ones_lead(samples):
-    counts = Counter(
-        word
-        for sample in samples
-        for word, kind in zip(sample.english, sample.english_classes, strict=True)
-        if kind == "name"
-    )
-    common = [name for name, _ in counts.most_common(30)]
-    assert {"Anna", "Peter", "Munich", "Vienna"} <= set(common)
-    assert sum(count == 1 for count in counts.values()) > 20  # the tail is long
 
 
 def test_fresh_names_are_never_used_otherwise(samples):
