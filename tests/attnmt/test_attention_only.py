@@ -114,12 +114,6 @@ def test_a_decoder_block_is_that_of_pytorch(words):
     assert align.shape == (2, 4, 5)
 
 
-def test_a_causal_mask_sees_what_is_kept_and_itself():
-    assert causal_mask(0, 3).int().tolist() == [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]]
-    assert causal_mask(2, 1).int().tolist() == [[[1, 1, 1]]]
-    assert causal_mask(1, 2).int().tolist() == [[[1, 1, 0], [1, 1, 1]]]
-
-
 def test_positions_are_the_papers_and_compare_by_distance():
     encoded = positional_encoding(0, 60, 128)
     for p, i in ((0, 0), (7, 3), (59, 63)):

@@ -22,7 +22,7 @@ import torch
 from conftest import made_up_corpus
 from safetensors.torch import load_file, save_file
 
-from attnmt import Recipe, Translator, fit, perplexity, training
+from attnmt import Recipe, fit, perplexity, training
 from attnmt.model import luong, rnnsearch
 from attnmt.recipes import BAHDANAU, LUONG_DROPOUT
 
@@ -260,13 +260,6 @@ def test_settings_that_make_no_sense_are_refused(small, more, tmp_path, monkeypa
     assert os.listdir(tmp_path) == []
 
 
-def test_what_a_killed_process_left_is_cleared_away(small, begun):
-    (begun.parent / ".checkpoint.1234").write_bytes(b"half")
-    (begun.parent / ".other.1234").write_bytes(b"of somebody else")
-    train(dropping(small), small, begun)
-    assert sorted(os.listdir(begun.parent)) == [".other.1234", "checkpoint"]
-
-
 # ------------------------------------------------------------------------------- what is refused
 
 
@@ -316,17 +309,6 @@ def test_a_pickle_in_its_place_is_refused_and_not_run(small, begun):
     with pytest.raises(ValueError, match=rf"{begun} is damaged, or not a checkpoint"):
         train(dropping(small), small, begun)
     assert not trap.exists()
-
-
-def test_a_model_or_a_folder_is_no_checkpoint_and_a_checkpoint_no_model(small, begun):
-    with pytest.raises(ValueError, match=f"{begun.parent} is damaged, or not a checkpoint"):
-        train(dropping(small), small, begun.parent)
-    with pytest.raises(ValueError, match=f"{begun} is a safetensors file, but not"):
-        Translator.load(begun)
-    path = begun.parent / "model"
-    dropping(small).save(path)
-    with pytest.raises(ValueError, match=f"{path} is a safetensors file, but not a checkpoint"):
-        train(dropping(small), small, path)
 
 
 # -------------------------------------------------------------------------- failures while writing

@@ -42,17 +42,6 @@ def states(final):
 
 
 @every_encoder
-def test_a_sentence_is_read_the_same_alone_and_in_company(name):
-    encoder = made(name)
-    together, final = encoder(pad(SENTENCES, extra=3))
-    for row, sentence in enumerate(SENTENCES):
-        alone, final_alone = encoder(pad([sentence]))
-        real = together.annotations[row, : len(sentence)]
-        torch.testing.assert_close(real, alone.annotations[0], rtol=0, atol=1e-12)
-        torch.testing.assert_close(states(final)[row], states(final_alone)[0], rtol=0, atol=1e-12)
-
-
-@every_encoder
 def test_annotations_of_padding_are_zero(name):
     memory, _ = made(name)(pad(SENTENCES, extra=2))
     assert memory.mask.sum(1).tolist() == memory.lengths.tolist() == [4, 1, 3]
@@ -154,8 +143,3 @@ def test_dropout_sits_between_the_layers_of_an_lstm():
     (memory, (h, _)), (memory_too, (h_too, _)) = encoder(one), encoder(other)
     torch.testing.assert_close(memory.annotations, memory_too.annotations)
     assert not torch.allclose(h[0], h_too[0])  # the bottom layer reads words
-
-
-def test_half_a_unit_is_refused():
-    with pytest.raises(ValueError, match="hidden must be even for a bidirectional encoder, not 5"):
-        StackedLSTM(12, M, 5, bidirectional=True)

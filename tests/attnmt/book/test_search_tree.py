@@ -1,7 +1,5 @@
 """search_tree.py: a search in plain lists is the package's, and its picture shows it."""
 
-import math
-
 import pytest
 
 from attnmt import beam_search
@@ -69,9 +67,3 @@ def test_what_fell_out_of_the_beam_is_grey():
     grey = [text for text in ax.texts if text.get_color() == DROPPED]
     assert len(ax.texts) == len(kept) + 1
     assert len(grey) == len(kept) - 4 - 2  # the best sentence has four words, greedy's two
-
-
-def test_probabilities_are_those_of_the_whole_hypothesis():
-    ax = draw(lambda words: {"</s>" if len(words) == 2 else "w": math.log(0.6)}, beam=1)
-    shown = [text.get_text() for text in ax.texts]
-    assert sorted(shown) == ["</s>  0.22", "<s>  1.00", "w  0.36", "w  0.60"]

@@ -8,11 +8,9 @@ import pytest
 import torch
 from conftest import made_up_corpus
 
-import press.weights
 from attnmt import greedy, luong, rnnsearch
 from attnmt.book.live import weights
 from attnmt.book.live.weights import (
-    CHECKSUMS,
     collect,
     load_compact,
     names,
@@ -107,15 +105,6 @@ def test_a_file_that_changed_is_refused(folder):
         ValueError, match=r"rnnsearch\.safetensors is not the file that was recorded"
     ):
         pretrained("rnnsearch", folder)
-
-
-def test_the_command_says_what_it_found(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(weights.collect, "__defaults__", (tmp_path / "kept",))
-    assert press.weights.main([]) == 2
-    assert "Where are the trained models?" in capsys.readouterr().out
-    assert press.weights.main([str(tmp_path)]) == 1
-    assert "nothing from" in capsys.readouterr().out
-    assert (tmp_path / "kept" / CHECKSUMS).read_text() == ""
 
 
 # --------------------------------------------------------------------- the models of the package
