@@ -178,6 +178,24 @@ def test_only_hypotheses_with_hope_are_computed(sharp, corpus, monkeypatch):
     assert rows[-1] < max(rows) / 2
 
 
+def hypotheses(word, score):
+    """Of one sentence, each of two words."""
+    parts = word, [0] * len(word), score, [2] * len(word)
+    return decoding.Hypotheses(*(torch.tensor([part]) for part in parts))
+
+
+def test_what_ranks_below_the_answers_is_not_continued():
+    """One that has ended is the answer. An open one above it may go on, and one below may not."""
+    beam, limits = decoding.Beam(4, 0.0, 1, unknown=True), torch.tensor([10])
+    for word, score, expected in (
+        ([4, EOS, 5, 6], [-1.0, -2.0, -3.0, -torch.inf], [True, False, False, False]),
+        ([4, 5, 6, 7], [-1.0, -2.0, -3.0, -torch.inf], [True, True, True, False]),
+        ([EOS, EOS, 4, 5], [-1.0, -2.0, -3.0, -4.0], [False, False, False, False]),
+    ):
+        found = decoding.hopeful(hypotheses(word, score), limits, beam)
+        assert found.tolist() == [expected]
+
+
 def test_no_unknown_words_where_they_are_forbidden(corpus):
     model = rnnsearch(corpus, hidden=4)
     with torch.no_grad():

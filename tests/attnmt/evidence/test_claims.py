@@ -232,11 +232,6 @@ def test_a_row_waits_until_both_systems_have_the_seeds_that_it_names():
     assert second.verdict == "waiting" and second.power > 0.9
 
 
-def test_a_row_that_waits_for_a_measurement_is_not_judged(whole):
-    assert whole["l7-sharp-local-p"].verdict == "waiting"
-    assert "do not add up to one" in whole["l7-sharp-local-p"].said
-
-
 def test_further_seeds_than_a_row_names_change_nothing():
     three = some("b1-search", seeds=(3, 3))
     asked = []

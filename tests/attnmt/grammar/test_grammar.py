@@ -223,31 +223,19 @@ PHENOMENA = """
     besuchte mich       | visited me        | besuchte-visited mich-me
     nicht               | did not           | nicht-not  # do-support
     im                  | in the            | im-in im-the  # contractions
-    am                  | at the            | am-at am-the
     zum                 | to the            | zum-to zum-the
-    zur                 | to the            | zur-to zur-the
     vom                 | of the            | vom-of vom-the
     der alte Mann       | the old man       | alte-old  # adjectives: weak
-    des alten Mannes    | the old man 's    | alten-old
     ein alter Mann      | an old man        | alter-old  # mixed
-    einen alten Mann    | an old man        | alten-old
     ein neues Buch      | a new book        | neues-new
     kaltes Wasser       | cold water        | kaltes-cold  # strong
-    kalten Tee          | cold tea          | kalten-cold
-    viele junge Frauen  | many young women  | junge-young
     vielen müden        | many tired        | vielen-many
-    unserer alten       | our old           | unserer-our
     teure Lampe         | expensive lamp    | teure-expensive
     sehr alte           | very old          | sehr-very
     den Studenten       |                   |  # weak nouns
-    dem Nachbarn        |                   |
-    des Jungen          |                   |
-    einem Kollegen      |                   |
     Herrn               | Mr.               | Herrn-Mr.  # titles
-    Herr                | Mr.               |
     Frau                | Mrs.              |
     kein Buch           | a book            | kein-not kein-a  # negation
-    keine Bücher        | books             |
     darf nicht          | must not          | darf-must nicht-not
     der Mann , der      | the man who       | der-who  # relative clauses
     , denen             | whom              | denen-whom ,-whom?
@@ -261,7 +249,6 @@ PHENOMENA = """
                         | picked him up     |  # pronouns between
                         | listened to him   |
     kann sie            | she can           |  # sie by its verb
-    können sie          | they can          |
     ihr Freund          | her friend        | ihr-her
     ihre                | their             | ihre-their
     von Anna            | Anna 's           | von-'s Anna-Anna  # possessors move
@@ -336,10 +323,6 @@ def test_names_are_no_words():
 
 
 # ------------------------------------------------------------------ quotas, errors, determinism
-
-
-def test_nothing_repeats(samples):
-    assert len({s.german for s in samples}) == len({s.english for s in samples}) == COUNT
 
 
 def test_fill_says_when_there_is_no_more():
