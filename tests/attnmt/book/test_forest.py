@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
+from matplotlib.colors import to_rgb
 
 from attnmt.book.figures import forest
 from attnmt.evidence.claims import NOT_RUN, WAITING, Row, load_claims
@@ -160,6 +161,16 @@ def test_large_differences_squeeze_the_axis():
     assert "scale" not in panel.unit
 
 
+def test_numbers_of_an_axis_stand_apart():
+    high = [90.0, 91.0, 90.5]
+    wide = [row("b1-search", high, other) for other in ([40, 40.5, 41], [140, 141, 142])]
+    for rows in (wide, wide[:1], [AHEAD, BEHIND], [LOWER], [ASKED]):
+        (panel,) = shown(forest.forest(rows))
+        places = sorted(x for x, _ in panel.ticks)
+        assert len(places) >= 3 and np.diff(places).min() > 10
+        assert "0" in [number for _, number in panel.ticks]
+
+
 def test_a_claim_is_drawn_twice():
     before = row("b1-search", [20.0, 30.0, 25.0], [20.0, 24.0, 22.0])
     (panel,) = shown(forest.twice([before], [AHEAD], ("then", "now")))
@@ -168,6 +179,20 @@ def test_a_claim_is_drawn_twice():
     assert y_old < y_new and grey == forest.EARLIER and colour == forest.COLOURS["agrees"]
     assert panel.beside == [["then: undecided", "now: agrees"]]
     assert panel.told[0].startswith("then +3.0 (") and "; now +10.0 (" in panel.told[0]
+
+
+@pytest.mark.parametrize("ground", ["white", "black"])
+def test_intervals_stand_out_on_light_and_dark_pages(ground):
+    """3 to 1, as WCAG asks of what is no text."""
+
+    def luminance(colour):
+        parts = np.array(to_rgb(colour))
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    for colour in {*forest.COLOURS.values(), forest.EARLIER} - {forest.INK}:
+        dark, light = sorted([luminance(colour), luminance(ground)])
+        assert (light + 0.05) / (dark + 0.05) >= 3, colour
 
 
 def test_nothing_to_draw_is_refused():

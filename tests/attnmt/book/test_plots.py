@@ -1,5 +1,8 @@
 """plots.py: the right numbers in the right places, with words to read them by."""
 
+import os
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -10,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from attnmt import Pair
 from attnmt.book.figures import plots, svg
 from attnmt.metrics import Bleu, Bucket
-from attnmt.training import Epoch, History
+from attnmt.training import Epoch, History, Point
 
 pytestmark = pytest.mark.usefixtures("close_figures")
 
@@ -32,6 +35,22 @@ def test_learning_curves_show_validation_solid_and_training_dashed():
     assert train.get_xydata().tolist() == [[1, 31], [2, 13], [3, 10]]
     assert (valid.get_linestyle(), train.get_linestyle()) == ("-", "--")
     assert valid.get_color() == train.get_color()
+
+
+def test_curves_by_updates_show_validation_against_updates():
+    points = [
+        Point(updates=u, valid_perplexity=p, learning_rate=1, cpu_seconds=1)
+        for u, p in ((100, 30.0), (200, 12.0))
+    ]
+    ax = plots.curves_by_updates({"live": points, "to the end": points[:1]})
+    live, _ = ax.get_lines()
+    assert live.get_xydata().tolist() == [[100, 30], [200, 12]]
+
+
+def test_counts_are_left_out_where_systems_read_other_numbers_of_sentences():
+    more = [Bucket(1, 5, Bleu(60, "", (), 1, 70, 57, 63))]
+    shown = plots.bleu_by_length({"a": [bucket(1, 5, 60, 3)], "b": more}).texts
+    assert not {"7", "70"} & {text.get_text() for text in shown}
 
 
 def test_bleu_by_length_is_drawn_in_the_middle_of_each_bucket_with_its_interval():
@@ -93,6 +112,16 @@ def test_a_notebook_shows_an_alignment_as_svg_too():
         InteractiveShell.clear_instance()
 
 
+def test_the_theme_is_a_choice():
+    """To import the module changes no figure of somebody else's; to call `theme` does."""
+    code = (
+        "import matplotlib as mpl; a = dict(mpl.rcParams); from attnmt.book.figures import plots; "
+    )
+    code += "assert dict(mpl.rcParams) == a; plots.theme(); assert dict(mpl.rcParams) != a"
+    there = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, env=there)
+
+
 def test_an_alignment_of_twenty_words_by_twenty_stays_small():
     words = [f"word{n}" for n in range(20)]
     ax = plots.alignment(words, words, np.eye(20))
@@ -122,6 +151,14 @@ def test_a_link_outside_the_window_is_seen():
     plots.window([0.0], 1, ax)
     grey = [patch for patch in ax.patches if patch is not frame]
     assert frame.get_zorder() > max(patch.get_zorder() for patch in grey)
+
+
+def test_figures_can_be_drawn_into_axes_that_are_there():
+    figure, axes = plt.subplots(1, 3)
+    assert plots.learning_curves({"a": history(2)}, axes[0]) is axes[0]
+    assert plots.bleu_by_length({"a": [bucket(1, 5, 1)]}, axes[1]) is axes[1]
+    assert plots.alignment(["a"], ["b"], [[1.0]], ax=axes[2]) is axes[2]
+    figure.canvas.draw()
 
 
 def linked(**links):

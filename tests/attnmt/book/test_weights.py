@@ -110,6 +110,15 @@ def test_a_file_that_changed_is_refused(folder):
 # --------------------------------------------------------------------- the models of the package
 
 
+def test_models_made_again_one_by_one_keep_the_others(folder, model, tmp_path):
+    before = weights.checksums(folder)
+    model.save(tmp_path / "one" / "rnnencdec-grammar-0.safetensors")
+    assert collect(tmp_path / "one", folder) == ["rnnencdec"]
+    after = weights.checksums(folder)
+    assert list(after) == [f"{n}.safetensors" for n in ("rnnencdec", "rnnsearch", "luong-feeding")]
+    assert after.items() > before.items()
+
+
 def test_every_model_that_is_kept_is_there_and_nothing_else():
     assert tuple(names()) == weights.KEPT
     files = {path.name for path in weights.FOLDER.glob("*.safetensors")}

@@ -115,6 +115,14 @@ def test_the_terms_beside_a_plain_loop():
 # ------------------------------------------------------------------------------------- verdicts
 
 
+@few
+@given(st.floats(0.01, 5), st.floats(0.01, 5), st.floats(0.1, 3), st.integers(1, 20))
+def test_at_the_level_of_its_p_value_the_interval_just_reaches_zero(seeds, sentences, errors, m):
+    apart = errors * math.sqrt(seeds + sentences)
+    one = Comparison(apart, Term(seeds, m), Term(sentences, 99), "")
+    assert one.interval(1 - one.p_value)[0] == pytest.approx(0, abs=1e-6 * apart)
+
+
 def narrow(difference: float, half: float, **more) -> Comparison:
     """A comparison with an interval of half this width at 95%."""
     return Comparison(difference, Term((half / stats.norm.ppf(0.975)) ** 2), Term(0.0), "", **more)

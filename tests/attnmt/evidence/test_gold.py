@@ -63,6 +63,15 @@ def test_the_file_has_150_pairs_and_three_drawings_of_each():
         assert all(gold.by[who].sure for gold in links)
 
 
+def test_the_settled_links_are_in_doubt_only_where_the_annotators_were():
+    for gold in gold_links():
+        first, second, settled = (gold.by[who] for who in BY)
+        assert (
+            first.possible & second.possible <= settled.possible <= first.possible | second.possible
+        )
+        assert first.sure & second.sure <= settled.sure <= first.sure | second.sure
+
+
 def test_the_file_holds_no_word_of_a_caption():
     text = (results_folder() / "gold" / "multi30k_de-en.json").read_text("utf-8")
     for pair in json.loads(text)["pairs"]:
