@@ -352,12 +352,14 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
 ):
     out = tmp_path / "page"
     assert run("show", trained, "--out", out)[0] == 0
-    before = (out / "index.html").read_bytes()
+    before, rename = (out / "index.html").read_bytes(), os.replace
 
-    def full(number):
-        raise OSError("no space left on device")
+    def full(aside, path):
+        if path == out / "index.html":
+            raise OSError("no space left on device")
+        rename(aside, path)
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "replace", full)
     shown = refused("show", trained, "--out", out, "--sentence", "w1")
     assert "index.html could not be written" in shown
     assert os.listdir(out) == ["index.html"]

@@ -250,7 +250,6 @@ PHENOMENA = """
                         | listened to him   |
     kann sie            | she can           |  # sie by its verb
     ihr Freund          | her friend        | ihr-her
-    ihre                | their             | ihre-their
     von Anna            | Anna 's           | von-'s Anna-Anna  # possessors move
     des Mannes          | man 's            | Mannes-man des-the des-'s
     als                 | when              | als-when
