@@ -31,6 +31,7 @@ from attnmt.tensors import read_tensors
 from attnmt.text.subwords import (
     MARK,
     Pieces,
+    cut,
     cut_pairs,
     in_pieces,
     in_words,
@@ -84,6 +85,13 @@ def test_letters_come_first_and_then_what_stands_together_most_often():
 def test_digits_are_never_joined_however_often_they_stand_together():
     pieces = Pieces(learn_pieces([["2012", "ab"]] * 9, 8))
     assert pieces.split(["2012", "ab"]) == ["▁", "2", "0", "1", "2", "▁ab"]
+
+
+def test_pieces_are_joined_in_the_order_in_which_they_were_learned():
+    rank = {piece: number for number, piece in enumerate(["▁", "a", "b", "c", "bc", "ab", "▁ab"])}
+    assert cut("abc", rank) == ["▁", "a", "bc"]  # bc was learned before ab
+    assert cut("abab", rank) == ["▁ab", "ab"]
+    assert cut("", rank) == ["▁"]
 
 
 def test_sentencepiece_cuts_the_same_words_in_the_same_places():
