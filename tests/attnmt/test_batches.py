@@ -32,14 +32,6 @@ def test_the_decoder_reads_the_target_one_step_late(corpus):
     assert batch.target_mask.sum() == len(pair.target) + 1
 
 
-def test_tokens_do_not_count_padding(corpus):
-    pairs = corpus.train[:9]
-    batch = make_batch(pairs, corpus.source_vocabulary, corpus.target_vocabulary, extra=4)
-    assert batch.target_mask.sum() == sum(len(pair.target) + 1 for pair in pairs)
-    assert (batch.target_out[~batch.target_mask] == PAD).all()
-    assert (batch.target_out[batch.target_mask] != PAD).all()
-
-
 some_lengths = st.lists(st.tuples(st.integers(1, 50)), max_size=200)
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import resource
 import signal
 import socket
 import subprocess
@@ -59,6 +58,19 @@ def run(capfd, monkeypatch):
     return run
 
 
+@pytest.fixture
+def refused(run):
+    """Run a command that prints nothing but one line of error; returns the line."""
+
+    def refused(*arguments, given=b""):
+        code, said, shown = run(*arguments, given=given)
+        assert (code, said) == (1, "")
+        assert shown.startswith("attnmt: ") and len(shown.splitlines()) == 1
+        return shown
+
+    return refused
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A model that has learned to turn w1 w2 around, and its file."""
@@ -94,7 +106,7 @@ def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
     out = tmp_path / "model"
     code, said, shown = run(
         *("train", out, *SMALL, "--recipe.epochs", 2, "--seed", 3, "--measure_bleu"),
-        *("--device", "cpu"),
+        *("--device", "cpu", "--smoothing", 0.2, "--precision", "bf16"),
     )
     assert code == 0
     assert "epoch 1: perplexity" in said and "BLEU" in said
@@ -104,7 +116,9 @@ def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
     settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
     corpus = cli.CORPORA["grammar"](**settings)
     model = rnnsearch(corpus, hidden=6, seed=3)
-    fit(model, corpus, Recipe(epochs=2, keep="best"), seed=3, device="cpu", progress=False)
+    how = {"seed": 3, "device": "cpu", "progress": False}
+    objective = Modern(smoothing=0.2, precision=precision_on("cpu", "bf16"))
+    fit(model, corpus, Recipe(epochs=2, keep="best"), **how, objective=objective)
     saved = Translator.load(out)
     assert saved.config == model.config
     for one, other in zip(saved.parameters(), model.parameters()):
@@ -125,32 +139,6 @@ def test_settings_may_come_from_a_file_and_the_command_line_changes_them(run, tm
     assert {"model": "luong", "score": "general", "hidden": 7, "seed": 4}.items() <= config.items()
 
 
-def test_smoothed_labels_on_the_command_line(run, tmp_path):
-    out = tmp_path / "model"
-    modern = ["--smoothing", 0.2, "--precision", "bf16"]
-    recipe = ["--recipe.epochs", 2]
-    code, _, shown = run("train", out, *SMALL, *recipe, *modern, "--device", "cpu")
-    assert code == 0, shown
-    settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
-    corpus = cli.CORPORA["grammar"](**settings)
-    model = rnnsearch(corpus, hidden=6)
-    objective = Modern(smoothing=0.2, precision=precision_on("cpu", "bf16"))
-    recipe = Recipe(epochs=2)
-    fit(model, corpus, recipe, device="cpu", progress=False, objective=objective)
-    for one, other in zip(Translator.load(out).parameters(), model.parameters(), strict=True):
-        assert one.equal(other)
-
-
-def test_train_on_files_of_ones_own(run, tmp_path, files):
-    _, files = files
-    out = tmp_path / "model"
-    code, _, shown = run("train", out, *files, "--model.hidden", 6, "--recipe.epochs", 1)
-    assert code == 0, shown
-    code, said, _ = run("evaluate", out, *files)
-    assert code == 0
-    assert "BLEU" in said and "perplexity" in said and "AER" not in said
-
-
 def test_subwords_on_the_command_line(run, tmp_path):
     """The model has its pieces: to measure it, the corpus need not be told of them."""
     lines = {"de": [f"Hund {n:03}" for n in range(80)], "en": [f"{n:03} dogs" for n in range(80)]}
@@ -164,7 +152,8 @@ def test_subwords_on_the_command_line(run, tmp_path):
     assert len(model.source_vocabulary) == 18 + 4
     answers = [run("evaluate", out, *files, *more) for more in (subwords, [])]
     assert answers[0] == answers[1]
-    assert answers[0][0] == 0 and "perplexity" in answers[0][1]
+    assert answers[0][0] == 0 and "BLEU" in answers[0][1] and "perplexity" in answers[0][1]
+    assert "AER" not in answers[0][1]
     code, said, _ = run("translate", out, "--beam", 1, "--alignments", given=b"Hund 123\n")
     assert code == 0
     (found,) = greedy(model, [model.source_vocabulary.tokenise("Hund 123")])
@@ -173,59 +162,35 @@ def test_subwords_on_the_command_line(run, tmp_path):
     assert written == " ".join(words)
     assert re.findall(r"-(\d+)", links) == [str(t) for t in range(len(words))]
     assert set(re.findall(r"(\d+)-", links)) <= {"0", "1"}  # Hund and 123
-    code, _, shown = run("train", tmp_path / "other", *files, "--corpus.subwords", 3)
-    assert code == 1
-    assert "subwords must be a whole number of at least 1" in shown
 
 
-def test_a_corpus_that_is_not_there_is_named(run, tmp_path):
-    files = ["--corpus.name", "files", "--corpus.source"]
-    code, said, shown = run("train", tmp_path / "model", *files, "/no/where")
-    assert (code, said) == (1, "")
-    assert "/no/where" in shown
-    code, _, shown = run("train", tmp_path / "model", *files[:2])
-    assert code == 1
-    assert "corpus files: " in shown and "'source'" in shown
+def test_a_corpus_that_is_not_there_is_named(refused, tmp_path):
+    files = ["--corpus.name", "files"]
+    for options, named in (([], "'source'"), (["--corpus.source", "/no/where"], "/no/where")):
+        assert named in refused("train", tmp_path / "model", *files, *options)
 
 
-@pytest.fixture
-def stopped(run, tmp_path):
-    """The command of a training that leaves the numbers."""
+def test_a_training_that_leaves_the_numbers_keeps_its_checkpoint_of_which_no_other_goes_on(
+    run, refused, tmp_path
+):
     wild = ("train", tmp_path / "model", *SMALL, "--recipe.name", "luong")
     wild += ("--recipe.learning_rate", "1e9")
     code, said, shown = run(*wild)
     assert (code, said) == (1, "")
     assert "at learning rate 1e+09: try a smaller one" in shown
-    return wild
-
-
-def test_a_training_that_leaves_the_numbers_keeps_its_checkpoint(stopped, tmp_path):
     assert os.listdir(tmp_path) == ["model.checkpoint"]
-
-
-def test_the_checkpoint_of_another_training_is_refused_and_kept(run, tmp_path, stopped):
     checkpoint = tmp_path / "model.checkpoint"
     before = checkpoint.read_bytes()
-    code, said, shown = run(*stopped, "--resume", "--model.hidden", "7")
-    assert (code, said) == (1, "")
+    shown = refused(*wild, "--resume", "--model.hidden", "7")
     assert "another training: its model.hidden is 6, not 7" in shown
-    assert len(shown.splitlines()) == 1
     assert checkpoint.read_bytes() == before
 
 
-def test_train_overwrites_nothing(run, tmp_path):
+def test_train_overwrites_nothing(refused, tmp_path):
     out = tmp_path / "model"
     out.write_text("precious")
-    code, said, shown = run("train", out, *SMALL)
-    assert (code, said) == (1, "")
-    assert shown == f"attnmt: {out} exists. Delete it, or give another name.\n"
+    assert f"{out} exists. Delete it, or give another name." in refused("train", out, *SMALL)
     assert out.read_text() == "precious"
-    checkpoint = tmp_path / "other.checkpoint"
-    checkpoint.write_text("precious")
-    code, _, shown = run("train", tmp_path / "other", *SMALL)
-    assert code == 1
-    assert f"{checkpoint} exists: resume it, delete it" in shown
-    assert checkpoint.read_text() == "precious"
 
 
 @pytest.mark.parametrize(
@@ -244,11 +209,8 @@ def test_train_overwrites_nothing(run, tmp_path):
         (["--every", "0"], "every must be a whole number of at least 1"),
     ],
 )
-def test_a_setting_that_is_wrong_is_named(run, tmp_path, wrong, told):
-    code, said, shown = run("train", tmp_path / "model", *SMALL, *wrong)
-    assert (code, said) == (1, "")
-    assert re.search(told, shown)
-    assert shown.startswith("attnmt: ") and len(shown.splitlines()) == 1
+def test_a_setting_that_is_wrong_is_named(refused, tmp_path, wrong, told):
+    assert re.search(told, refused("train", tmp_path / "model", *SMALL, *wrong))
     assert os.listdir(tmp_path) == []
 
 
@@ -261,51 +223,25 @@ def test_a_command_that_makes_no_sense_ends_with_2(run, wrong):
     assert "error:" in shown and "Traceback" not in shown
 
 
-def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(tmp_path):
-    """Its name and its options, without another edit; a wrong option is answered in its name."""
-    program = """
-import contextlib, io, json, sys
-from attnmt.evidence.corpora import CORPORA
-from conftest import made_up_corpus
+def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(
+    run, refused, tmp_path, monkeypatch
+):
+    """Without another edit; a wrong option is answered in its name, and `--help` names it."""
 
-def mine(train=60, **more):  # which hands on what it does not know
-    return made_up_corpus(train=train, **more)
+    def mine(train=60, **more):  # which hands on what it does not know
+        return made_up_corpus(train=train, **more)
 
-CORPORA["mine"] = mine
-from attnmt import cli
-answers = []
-for arguments in json.load(sys.stdin):
-    said, told = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
-        try:
-            code = cli.main(arguments)
-        except SystemExit as stop:
-            code = stop.code
-    answers.append([code, said.getvalue(), told.getvalue()])
-json.dump(answers, sys.stdout)
-"""
-    paths = [str(Path(__file__).parents[1]), *sys.path]
-    environment = BUFFERED | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
-
+    monkeypatch.setitem(CORPORA, "mine", mine)
     small = ["--model.hidden", "6", "--recipe.epochs", "1", "--corpus.name", "mine"]
-    asked = [[command, "--help"] for command in ("train", "evaluate", "corpus")]
-    asked.append(["train", str(tmp_path / "model"), *small])
-    asked.append(["train", str(tmp_path / "other"), *small, "--corpus.trains", "7"])
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
-    assert done.returncode == 0, done.stderr
-    *helped, trained, (code, _, said) = json.loads(done.stdout)
-    for zero, text, _ in helped:
-        assert (zero, "joined, files, mine, stream" in " ".join(text.split())) == (0, True)
-    assert trained[0] == 0
-    assert code == 1 and len(said.splitlines()) == 1
-    assert "corpus mine: got an unexpected keyword argument 'trains'" in said
-    assert said.strip().endswith("It has: train, more")
+    assert run("train", tmp_path / "model", *small)[0] == 0
+    shown = refused("train", tmp_path / "other", *small, "--corpus.trains", "7")
+    assert "corpus mine: got an unexpected keyword argument 'trains'" in shown
+    assert shown.strip().endswith("It has: train, more")
+
+    def command():
+        """One of {corpora}"""
+
+    assert cli.listed(command).__doc__ == f"One of {', '.join(CORPORA)}, stream"
 
 
 def test_a_mistake_inside_a_corpus_is_not_taken_for_a_wrong_option(run, monkeypatch):
@@ -373,11 +309,15 @@ def test_alignments_stand_behind_a_tab(run, trained):
     assert second == ""
 
 
-def test_a_model_that_does_not_attend_has_no_alignments_to_print(run, tmp_path, corpus):
+def test_a_model_that_does_not_attend_has_no_alignments_to_print_or_to_show(
+    run, refused, tmp_path, corpus
+):
     sutskever(corpus, hidden=4).save(tmp_path / "model")
-    code, said, shown = run("translate", tmp_path / "model", "--alignments", given=b"w1\n")
-    assert (code, said) == (1, "")
-    assert "does not attend" in shown
+    path = tmp_path / "model"
+    assert "does not attend" in refused("translate", path, "--alignments", given=b"w1\n")
+    code, said, _ = run("show", tmp_path / "model", "--out", tmp_path / "page")
+    assert code == 0
+    assert "sutskever, it does not attend: words alone" in said
 
 
 def test_bytes_that_are_not_utf8_are_named_by_line_and_nothing_is_lost(run, trained):
@@ -401,14 +341,12 @@ def test_translate_reads_a_byte_order_mark_as_nothing(run, trained, monkeypatch)
 
 
 @pytest.mark.parametrize("content", [None, b"not a model"])
-def test_a_file_that_is_no_model_is_a_clear_error(run, tmp_path, content):
+def test_a_file_that_is_no_model_is_a_clear_error(refused, tmp_path, content):
     path = tmp_path / "model"
     if content is not None:
         path.write_bytes(content)
-    for command in ("translate", "evaluate"):
-        code, said, shown = run(command, path)
-        assert (code, said) == (1, "")
-        assert str(path) in shown and "Traceback" not in shown
+    for command in ("translate", "evaluate", "show"):
+        assert str(path) in refused(command, path)
 
 
 # ------------------------------------------------------------------------------------------ show
@@ -429,65 +367,47 @@ def test_show_writes_a_folder_and_the_line_that_embeds_it(run, trained, tmp_path
     assert '"sentence": ""' in (out / "index.html").read_text()
 
 
-def test_show_says_that_nothing_attends(run, tmp_path, corpus):
-    sutskever(corpus, hidden=4).save(tmp_path / "model")
-    code, said, _ = run("show", tmp_path / "model", "--out", tmp_path / "page")
-    assert code == 0
-    assert "sutskever, it does not attend: words alone" in said
-
-
-@pytest.mark.parametrize("name", ["notes.txt", "index.html"])
-def test_show_overwrites_no_other_files(run, trained, tmp_path, name):
-    out = tmp_path / "page"
-    out.mkdir()
-    (out / name).write_text("precious")
-    code, said, shown = run("show", trained, "--out", out)
-    assert (code, said) == (1, "")
-    assert shown == (
-        f"attnmt: {out} has other files: {name}. Give the name of a new or an empty folder.\n"
-    )
-    assert (out / name).read_text() == "precious"
-    code, _, shown = run("show", trained, "--out", out / name)
-    assert code == 1
-    assert f"{out / name} is a file" in shown
-
-
-def test_a_page_that_cannot_be_written_leaves_the_old_one(run, trained, tmp_path):
+def test_a_page_that_cannot_be_written_leaves_the_old_one(
+    run, refused, trained, tmp_path, monkeypatch
+):
     out = tmp_path / "page"
     assert run("show", trained, "--out", out)[0] == 0
-    before = (out / "index.html").read_bytes()
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-    try:
-        code, said, shown = run("show", trained, "--out", out)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert (code, said) == (1, "")
+    before, rename = (out / "index.html").read_bytes(), os.replace
+
+    def full(aside, path):
+        if path == out / "index.html":
+            raise OSError("no space left on device")
+        rename(aside, path)
+
+    monkeypatch.setattr(os, "replace", full)
+    shown = refused("show", trained, "--out", out, "--sentence", "w1")
     assert "index.html could not be written" in shown
     assert os.listdir(out) == ["index.html"]
     assert (out / "index.html").read_bytes() == before
 
 
-def test_what_show_cannot_show_is_told_in_a_line(run, trained, tmp_path, monkeypatch):
-    (tmp_path / "text").write_text("no model")
-    for wrong, why in ((tmp_path / "nowhere", "no model at"), (tmp_path / "text", "is damaged")):
-        code, said, shown = run("show", wrong)
-        assert (code, said) == (1, "")
-        assert why in shown and len(shown.splitlines()) == 1
+@pytest.mark.parametrize("name", ["notes.txt", "index.html"])
+def test_show_overwrites_no_other_files(refused, trained, tmp_path, name):
+    out = tmp_path / "page"
+    out.mkdir()
+    (out / name).write_text("precious")
+    told = f"{out} has other files: {name}. Give the name of a new or an empty folder."
+    assert told in refused("show", trained, "--out", out)
+    assert f"{out / name} is a file" in refused("show", trained, "--out", out / name)
+    assert (out / name).read_text() == "precious"
+
+
+def test_what_show_cannot_show_is_told_in_a_line(refused, trained, tmp_path, monkeypatch):
     for port, why in ((70_000, "port must be at most 65535"), (-1, "port must be a whole number")):
-        code, said, shown = run("show", trained, "--port", port, "--no-browser")
-        assert (code, said) == (1, "")
-        assert why in shown
+        assert why in refused("show", trained, "--port", port, "--no-browser")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        code, said, shown = run("show", trained, "--port", port, "--no-browser")
-    assert (code, said) == (1, "")
+        shown = refused("show", trained, "--port", port, "--no-browser")
     assert f"port {port} of 127.0.0.1 cannot be used" in shown
     monkeypatch.setattr(view, "MOST_PARAMETERS", 100)
-    code, said, shown = run("show", trained, "--out", tmp_path / "page")
-    assert (code, said) == (1, "")
+    shown = refused("show", trained, "--out", tmp_path / "page")
     assert re.search(r"the model has [\d,]+ parameters, and a page can show 100 at most", shown)
     assert not (tmp_path / "page").exists()
 
@@ -531,7 +451,7 @@ def test_show_answers_until_ctrl_c(trained):
 # ------------------------------------------------------------------- evaluate, corpus and record
 
 
-def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, tmp_path):
+def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, refused, tmp_path):
     out = tmp_path / "model"
     assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
     code, said, _ = run("evaluate", out, *CORPUS, "--part", "valid")
@@ -540,11 +460,9 @@ def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, tmp_pat
     assert score.startswith("BLEU ") and "case:lc" in score and "tok:13a" in score
     assert cased.startswith("BLEU ") and "case:mixed" in cased
     assert perplexity.startswith("perplexity ") and aer.startswith("AER 0.")
-    code, _, shown = run("evaluate", out, *CORPUS, "--part", "nowhere")
-    assert code == 1
+    shown = refused("evaluate", out, *CORPUS, "--part", "nowhere")
     assert "part must be one of" in shown and "'nowhere'" in shown
-    code, said, shown = run("evaluate", out, *CORPUS, "--corpus.direction", "en-de")
-    assert (code, said) == (1, "")
+    shown = refused("evaluate", out, *CORPUS, "--corpus.direction", "en-de")
     told = f"{out} translates from de to en, but the corpus is from en to de. Choose a corpus from"
     assert told in shown
 
@@ -592,54 +510,46 @@ def made(tmp_path, monkeypatch):
     return found
 
 
-def test_record_makes_the_runs_that_it_is_told_or_none(run, made):
+def test_record_makes_the_runs_that_it_is_told_or_none(run, refused, made):
     names = list(planned())[:2]
     code, said, _ = run("record", *names)
     assert (code, made) == (0, names)
     assert f"{names[0]}.json: BLEU" in said
-    code, _, shown = run("record", names[0], "nobody-nowhere-7")
-    assert (code, made) == (1, names)  # nothing was begun
-    assert "no run 'nobody-nowhere-7'" in shown
+    assert "no run 'nobody-nowhere-7'" in refused("record", names[0], "nobody-nowhere-7")
+    assert made == names  # nothing was begun
 
 
-def test_record_makes_what_a_tier_still_lacks(run, made, tmp_path):
+def test_record_of_a_tier_makes_what_it_lacks_also_of_models_or_measures_what_it_has(
+    run, refused, made, tmp_path
+):
     first, second, *others = planned("A")
     for name in others:
         (tmp_path / f"{name}.json").touch()
     assert run("record", "A")[0] == 0
     assert made == [first, second]
+    told = "tier A: nothing to do, all its runs are recorded"
     code, said, shown = run("record", "A")
     assert (code, said) == (0, "")
-    assert "tier A: nothing to do, all its runs are recorded" in shown
-    assert "--work FOLDER" in shown  # how to make them again
-
-
-def test_record_with_a_folder_makes_the_runs_whose_model_is_not_in_it(run, made, tmp_path):
-    """As in a fresh clone: all runs are recorded, and there is no model."""
-    names, work = list(planned("A")), tmp_path / "work"
+    assert told in shown and "--work FOLDER" in shown  # how to make them again
+    # As in a fresh clone: all runs are recorded, and there is no model.
+    made.clear()
+    work = tmp_path / "work"
     work.mkdir()
-    for name in names:
-        (tmp_path / f"{name}.json").touch()
-    for name in names[2:]:
+    for name in others:
         (work / f"{name}.safetensors").touch()
+    lacking = [(first, str(work)), (second, str(work))]
     assert run("record", "A", "--work", work)[0] == 0
-    assert made == [(name, str(work)) for name in names[:2]]
-    for name in names:
+    assert made == lacking
+    for name in (first, second):
         (work / f"{name}.safetensors").touch()
     _, said, shown = run("record", "A", "--work", work)
-    assert said == ""
-    assert f"nothing to do, all its runs are recorded, and their models are in {work}" in shown
-
-
-def test_record_measures_recorded_runs_of_a_tier_anew(run, made, tmp_path):
-    first, second, *_ = planned("A")
-    for name in (first, second):
-        (tmp_path / f"{name}.json").touch()
-    assert run("record", "A", "--only_measure", "--work", "models")[0] == 0
-    assert made == [(first, "models"), (second, "models")]
-    code, _, shown = run("record", "A", "--only_measure")
-    assert code == 1
-    assert "--work FOLDER" in shown
+    assert said == "" and f"{told}, and their models are in {work}" in shown
+    made.clear()
+    for name in others:
+        (tmp_path / f"{name}.json").unlink()
+    assert run("record", "A", "--only_measure", "--work", work)[0] == 0
+    assert made == lacking
+    assert "--work FOLDER" in refused("record", "A", "--only_measure")
 
 
 # ---------------------------------------------------------------------- the command as a process

@@ -15,6 +15,8 @@ def test_tensors_are_read_with_their_metadata(tmp_path):
     assert tensors["a"].tolist() == [1, 1]
     with pytest.raises(ValueError, match=f"{path} is a safetensors file, but not a thing of yours"):
         read_tensors(path, "yours", "a thing of yours")
+    with pytest.raises(ValueError, match=f"{tmp_path} is damaged, or not a thing of mine"):
+        read_tensors(tmp_path, "mine", "a thing of mine")  # a folder
     whole = path.read_bytes()
     for kept in (0, 1, len(whole) // 3, len(whole) - 1):
         path.write_bytes(whole[:kept])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary, detokenise, tokenise
+from attnmt.vocab import SPECIALS, UNK, Vocabulary, detokenise, tokenise
 
 words = st.text(alphabet="abcdeäöß", min_size=1, max_size=5)
 sentences = st.lists(st.lists(words, max_size=8), max_size=20)
@@ -35,10 +35,6 @@ def test_the_most_frequent_words_are_kept_and_ties_are_alphabetical():
     vocabulary = Vocabulary.build([["b", "a", "c"], ["c", "d"]], size=3, language="de")
     assert vocabulary.words == (*SPECIALS, "c", "a", "b")
     assert vocabulary.encode(["c", "a", "b", "d"]) == [4, 5, 6, UNK]
-
-
-def test_special_symbols_have_fixed_indices():
-    assert [SPECIALS[i] for i in (PAD, UNK, BOS, EOS)] == ["<pad>", "<unk>", "<s>", "</s>"]
 
 
 def test_a_text_cannot_forge_special_symbols():

@@ -170,18 +170,6 @@ def test_a_pages_title_is_its_heading(tmp_path):
     assert reading.title(tmp_path / "a.ipynb") == "The 1 title"
 
 
-CHAPTERS = sorted(BOOK.glob("[01][0-9]_*.ipynb"))
-
-
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_a_chapter_makes_claims(path):
-    """Itself, or on the page that has its evidence; or that page shows rows of the frozen list."""
-    pages = [path, BOOK / f"evidence_{int(path.stem[:2])}.ipynb"]
-    texts = [page.read_text(encoding="utf8") for page in pages if page.is_file()]
-    own = [claim for text in texts for claim in book_lists.claims(nb.reads(text))]
-    assert own or any("verdict_table(" in text for text in texts)
-
-
 # --- the truth rule
 
 

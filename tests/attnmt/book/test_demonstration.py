@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-from attnmt import Recipe, bleu, fit, greedy, rnnsearch
+from attnmt import Recipe, bleu, greedy, rnnsearch
 from attnmt.book import demonstration
 from attnmt.book.demonstration import (
     MEANINGS,
     beside,
     say_run,
-    say_training,
     train_or_load,
     translate_test,
 )
@@ -56,16 +55,6 @@ def test_with_captions_a_model_is_trained_and_measured(corpus, monkeypatch, caps
     assert lines[0].startswith("300 training pairs, ")
     assert lines[1].startswith(f"test BLEU {run.bleu.score:.1f}, 95% interval ")
     assert lines[2] == run.bleu.signature
-
-
-def test_what_is_said_of_a_training(corpus, capsys):
-    model = rnnsearch(corpus, hidden=8)
-    history = fit(model, corpus, RECIPE, progress=False)
-    capsys.readouterr()
-    say_training(model, history)
-    said = capsys.readouterr().out
-    assert said.startswith(f"{sum(w.numel() for w in model.parameters()):,} parameters, ")
-    assert said.endswith(f" CPU-seconds of training on {history.device}\n")
 
 
 def test_a_demonstration_beside_a_model_trained_to_the_end():

@@ -83,11 +83,3 @@ def test_moving_a_look_moves_the_next_one_only_with_feeding(corpus, feeding):
         moved, _ = next_look(model, pair.source, pair.target[:2], found_at=place)
         assert_close(moved.sum(), torch.ones_like(moved.sum()))
         assert torch.equal(moved, as_it_is) != feeding
-
-
-def test_a_look_that_stays_where_it_was_changes_nothing(corpus):
-    """With one source word, all attention is on it already."""
-    model = make(corpus, feeding=True)
-    source, words = ["w1"], ["v1", "v2"]
-    own, _ = next_look(model, source, words)
-    assert_close(next_look(model, source, words, found_at=0)[0], own)

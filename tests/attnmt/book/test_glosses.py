@@ -16,6 +16,7 @@ def pairs(shown) -> list[tuple[str, str]]:
 
 
 def test_each_word_stands_above_its_gloss():
+    assert pairs(gloss("der Hund ."))[1] == ("Hund", "dog")  # words of the corpus need no help
     shown = gloss(*DOG)
     assert pairs(shown) == [("Der", "the"), ("Hund", "dog"), ("schläft", "sleeps")]
     page = BeautifulSoup(shown._repr_html_(), "html.parser")
@@ -25,36 +26,22 @@ def test_each_word_stands_above_its_gloss():
     assert english.text == "The dog sleeps."
 
 
-def test_as_text_the_columns_agree():
-    first, second, third = repr(gloss(*DOG)).splitlines()
-    assert [first.index(word) for word in DOG[0].split()] == [0, 4, 9, 17]
-    assert [second.index(word) for word in DOG[1].split()] == [0, 4, 9]
-    assert third == "The dog sleeps."
-
-
-def test_a_long_sentence_breaks_between_words():
-    lines = repr(gloss("Donaudampfschiff " * 12, "steamboat " * 12)).splitlines()
-    assert max(map(len, lines)) <= 84
-    assert " ".join(lines[::2]).split() == ["Donaudampfschiff"] * 12
-    assert " ".join(lines[1::2]).split() == ["steamboat"] * 12
-
-
 def test_a_sign_of_html_is_a_sign():
     assert "a&lt;b" in gloss("a<b", "c&d", "<i>")._repr_html_()
     assert pairs(gloss("a<b", "c&d", "<i>")) == [("a<b", "c&d")]
 
 
-def test_words_of_the_corpus_need_no_help():
-    assert pairs(gloss("der Hund ."))[1] == ("Hund", "dog")
-    with pytest.raises(ValueError, match="say what Xylophon means"):
-        gloss("der Xylophon schläft .")
-
-
-def test_numbers_of_words_and_glosses_agree():
-    with pytest.raises(ValueError, match="3 words and 2 glosses"):
-        gloss("Der Hund schläft .", "the dog .")
-    with pytest.raises(ValueError, match="a German sentence"):
-        gloss(" ")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["der Xylophon schläft ."], "say what Xylophon means"),
+        (["Der Hund schläft .", "the dog ."], "3 words and 2 glosses"),
+        ([" "], "a German sentence"),
+    ],
+)
+def test_what_cannot_be_glossed_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        gloss(*given)
 
 
 def test_a_pair_is_glossed_by_its_links():

@@ -1,10 +1,8 @@
 """search_tree.py: a search in plain lists is the package's, and its picture shows it."""
 
-import math
-
 import pytest
 
-from attnmt import beam_search, greedy
+from attnmt import beam_search
 from attnmt.book import toy_language
 from attnmt.book.figures.search_tree import ALONE, BEST, BOTH, DROPPED, draw, ended, reader, search
 
@@ -22,14 +20,6 @@ def test_the_search_in_lists_is_the_packages(sharp, corpus, beam):
         assert score == pytest.approx(found.score, abs=1e-6)
 
 
-def test_a_beam_of_one_is_greedy_search(sharp, corpus):
-    pair = corpus.test[0]
-    steps = search(reader(sharp, pair.source), 1, 2 * len(pair.source) + 10)
-    (found,) = greedy(sharp, [pair.source])
-    assert [word for word in steps[-1][0][0] if word != "</s>"] == found.words
-    assert [len(kept) for kept in steps] == [1] * len(steps)
-
-
 def test_a_reader_answers_in_any_order(sharp, corpus):
     """Also about a beginning whose own beginning it was never asked about."""
     source = corpus.test[0].source
@@ -41,8 +31,10 @@ def test_a_reader_answers_in_any_order(sharp, corpus):
     assert not {"<pad>", "<s>"} & set(one(()))
 
 
-def test_the_search_stops_at_its_limit():
+def test_the_search_stops_at_its_limit_and_needs_a_beam():
     assert len(search(lambda _: {"a": -0.1}, beam=2, limit=7)) == 7
+    with pytest.raises(ValueError, match="beam"):
+        search(toy_language.next_words, 0)
 
 
 def test_a_finished_hypothesis_stays_and_competes():
@@ -75,14 +67,3 @@ def test_what_fell_out_of_the_beam_is_grey():
     grey = [text for text in ax.texts if text.get_color() == DROPPED]
     assert len(ax.texts) == len(kept) + 1
     assert len(grey) == len(kept) - 4 - 2  # the best sentence has four words, greedy's two
-
-
-def test_probabilities_are_those_of_the_whole_hypothesis():
-    ax = draw(lambda words: {"</s>" if len(words) == 2 else "w": math.log(0.6)}, beam=1)
-    shown = [text.get_text() for text in ax.texts]
-    assert sorted(shown) == ["</s>  0.22", "<s>  1.00", "w  0.36", "w  0.60"]
-
-
-def test_a_beam_below_one_is_refused():
-    with pytest.raises(ValueError, match="beam"):
-        search(toy_language.next_words, 0)

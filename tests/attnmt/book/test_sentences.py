@@ -1,6 +1,5 @@
 """sentences.py: what a page offers comes out of the grammar, and is there for every word."""
 
-import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,7 +30,7 @@ def every_sentence(offered):
 
 
 def test_each_sentence_grows_out_of_the_one_before(offered):
-    assert len(offered["chains"]) == CHAINS
+    assert len({written(chain[0]["german"]) for chain in offered["chains"]}) == CHAINS
     for chain in offered["chains"]:
         for shorter, longer in pairwise(chain):
             for side in ("german", "english"):
@@ -39,11 +38,6 @@ def test_each_sentence_grows_out_of_the_one_before(offered):
                 assert longer[side][:kept] == shorter[side][:kept]
         for sentence, (least, most) in zip(chain, GROWTH, strict=True):
             assert least <= len(sentence["german"]) <= most
-
-
-def test_chains_begin_in_different_ways(offered):
-    beginnings = {written(chain[0]["german"]) for chain in offered["chains"]}
-    assert len(beginnings) == CHAINS
 
 
 def test_random_sentences_are_of_all_lengths_and_none_twice(offered):
@@ -92,29 +86,20 @@ def test_common_words_are_offered_first_and_names_last(offered):
 @pytest.mark.parametrize(
     ("german", "gloss"),
     [
-        ("Hund", "dog"),
         ("Männern", "men"),  # inflected: dative plural
         ("Hausschlüssel", "house key / house keys"),  # one word for two, and one form for two
-        ("alten", "old"),
-        ("gekauft", "bought"),
-        ("abgeholt", "picked up"),
         ("aufzustehen", "to get up"),
         ("musste", "had to"),  # a modal with its helper
         ("durfte", "was allowed to"),
         ("sie", "they / she"),
         ("im", "in the / in"),
         ("zum", "to the"),
-        ("nicht", "not"),
-        ("weil", "because"),
         ("um", "in order"),  # whose links are possible ones only
         ("Frau", "woman / Mrs."),  # a noun before a title
         ("auf", "for / on / at"),  # without the verbs of auf: aufstehen
         ("mit", "with / along"),  # brachte ... mit: brought along
         ("von", "of / 's"),
         ("vor", "ago / in front of"),
-        ("ein", "a"),
-        ("München", "Munich"),
-        ("Anna", "Anna"),
     ],
 )
 def test_a_gloss_is_what_the_lexicon_says(german, gloss, offered):
@@ -145,11 +130,6 @@ def test_a_word_that_the_grammar_lacks_is_refused(vocabulary, monkeypatch):
 def test_the_pages_file_is_what_the_command_writes(tmp_path, monkeypatch, vocabulary, offered):
     monkeypatch.setattr(sentences, "offers", lambda of: offered if of == vocabulary else None)
     sentences.write(tmp_path / "sentences.json")
-    assert (ROOT / sentences.PAGE).read_bytes() == (tmp_path / "sentences.json").read_bytes()
-
-
-def test_the_pages_file_is_small_and_has_everything():
-    content = (ROOT / sentences.PAGE).read_bytes()
+    content = (tmp_path / "sentences.json").read_bytes()
+    assert (ROOT / sentences.PAGE).read_bytes() == content
     assert len(content) < 150_000
-    keys = {"chains", "random", "glosses", "complete", "names"}
-    assert json.loads(content).keys() == keys

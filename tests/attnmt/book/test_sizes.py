@@ -5,12 +5,6 @@ from attnmt.evidence.plan import planned
 from attnmt.evidence.store import load_run
 
 
-def test_the_sizes_grow():
-    quick, chapter, overnight = SIZES["quick"], SIZES["chapter"], SIZES["overnight"]
-    for field in ("live_pairs", "grammar_pairs", "real_pairs", "hidden"):
-        assert getattr(quick, field) < getattr(chapter, field) < getattr(overnight, field)
-
-
 def test_a_live_training_reads_fresh_pairs_once_and_overnight_repeats_the_recorded_recipe():
     assert SIZES["chapter"].live_recipe.epochs == 1
     assert SIZES["chapter"].live_recipe.fall

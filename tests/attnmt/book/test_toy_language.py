@@ -39,20 +39,6 @@ def test_greedy_search_misses_the_best_sentence():
     assert best == (("b", "a", "b"), pytest.approx(found.score + math.log(0.2736 / 0.225)))
 
 
-def test_rows_are_kept_apart_and_selected():
-    model = TableModel()
-    memory, state = model.start(pad([[4], [4]]))
-    words = model.target_vocabulary.words
-    _, _, state = model.step(torch.tensor([BOS, BOS]), state, memory)
-    y = torch.tensor([words.index("a"), words.index("b")])
-    log_p, align, after = model.step(y, state, memory)
-    assert align is None
-    assert log_p[:, EOS].exp().tolist() == pytest.approx([0.45, 0.05])
-    swapped = after.select(torch.tensor([1, 0]))
-    log_p, _, _ = model.step(torch.tensor([words.index("a")] * 2), swapped, memory)
-    assert log_p[:, words.index("b")].exp().tolist() == pytest.approx([0.8, 0])
-
-
 def test_tables_make_an_ensemble():
     other = {**TABLE, "": {"a": 0.2, "b": 0.45, "</s>": 0.35}}
     both = Ensemble([TableModel(), TableModel(other)])

@@ -8,11 +8,9 @@ import pytest
 import torch
 from conftest import made_up_corpus
 
-import press.weights
 from attnmt import greedy, luong, rnnsearch
 from attnmt.book.live import weights
 from attnmt.book.live.weights import (
-    CHECKSUMS,
     collect,
     load_compact,
     names,
@@ -53,7 +51,9 @@ def read_by_hand(path):
 
 def test_the_file_is_as_described(model, tmp_path):
     path = tmp_path / "model.safetensors"
+    before = {name: values.clone() for name, values in model.state_dict().items()}
     save_compact(model, path)
+    torch.testing.assert_close(model.state_dict(), before, rtol=0, atol=0)  # it stays as it is
     metadata, tensors = read_by_hand(path)
     assert json.loads(metadata["config"]) == model.config
     assert json.loads(metadata["source_vocabulary"])["words"] == list(
@@ -74,19 +74,6 @@ def test_it_is_read_as_float32_and_rounded_once(model, tmp_path):
     save_compact(read, again)
     for name, values in load_compact(again).state_dict().items():
         assert torch.equal(values, read.state_dict()[name])
-
-
-def test_the_same_model_makes_the_same_bytes(model, tmp_path):
-    for name in ("one", "another"):
-        save_compact(model, tmp_path / name)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "another").read_bytes()
-
-
-def test_the_model_itself_stays_as_it_is(model, tmp_path):
-    before = {name: values.clone() for name, values in model.state_dict().items()}
-    save_compact(model, tmp_path / "model.safetensors")
-    for name, values in model.state_dict().items():
-        assert torch.equal(values, before[name])
 
 
 @pytest.mark.parametrize("value", [1e5, float("nan")])
@@ -120,6 +107,9 @@ def test_a_file_that_changed_is_refused(folder):
         pretrained("rnnsearch", folder)
 
 
+# --------------------------------------------------------------------- the models of the package
+
+
 def test_models_made_again_one_by_one_keep_the_others(folder, model, tmp_path):
     before = weights.checksums(folder)
     model.save(tmp_path / "one" / "rnnencdec-grammar-0.safetensors")
@@ -127,18 +117,6 @@ def test_models_made_again_one_by_one_keep_the_others(folder, model, tmp_path):
     after = weights.checksums(folder)
     assert list(after) == [f"{n}.safetensors" for n in ("rnnencdec", "rnnsearch", "luong-feeding")]
     assert after.items() > before.items()
-
-
-def test_the_command_says_what_it_found(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(weights.collect, "__defaults__", (tmp_path / "kept",))
-    assert press.weights.main([]) == 2
-    assert "Where are the trained models?" in capsys.readouterr().out
-    assert press.weights.main([str(tmp_path)]) == 1
-    assert "nothing from" in capsys.readouterr().out
-    assert (tmp_path / "kept" / CHECKSUMS).read_text() == ""
-
-
-# --------------------------------------------------------------------- the models of the package
 
 
 def test_every_model_that_is_kept_is_there_and_nothing_else():

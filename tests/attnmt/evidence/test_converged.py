@@ -64,14 +64,6 @@ def test_the_fall_is_that_of_a_tenth_of_the_updates_before_the_first_halving():
     assert fall(constant) == 0
 
 
-def test_cost_is_the_mean_over_seeds():
-    runs = recorded("luong-dot-grammar", 2)
-    found = trained("luong-dot-grammar", runs, load())
-    assert (found.system, found.updates) == ("luong-dot", 6_250)
-    assert found.cpu_seconds == pytest.approx(sum(r.history.cpu_seconds for r in runs) / 2)
-    assert f"{found.cpu_seconds:,.0f} CPU-seconds" in found.text
-
-
 def test_other_scores_and_local_p_have_a_recipe_found_with_dot(monkeypatch):
     with_dot = {"luong-general", "luong-local-p", "luong-concat-fixed", "luong-local-p-dot-feeding"}
     assert all(map(found_with_dot, with_dot | {"ladder-location"}))

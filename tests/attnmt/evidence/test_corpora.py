@@ -2,18 +2,10 @@
 
 from inspect import isfunction, signature
 
-import pytest
-
-from attnmt import cli, corpus
+from attnmt import corpus
 from attnmt.evidence import joined, plan
 from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.plan import planned, read_plan
-
-
-@pytest.mark.parametrize("name", CORPORA)
-def test_a_corpus_can_be_asked_for_a_number_of_training_pairs(name):
-    parameters = signature(CORPORA[name]).parameters
-    assert "train" in parameters or name == "files"  # whose number is that of its lines
+from attnmt.evidence.plan import read_plan
 
 
 def test_every_function_that_makes_a_corpus_is_listed():
@@ -23,13 +15,6 @@ def test_every_function_that_makes_a_corpus_is_listed():
         if isfunction(function) and signature(function).return_annotation is corpus.Corpus
     }
     assert found == set(CORPORA.values())
-
-
-def test_the_command_line_has_every_corpus(capsys):
-    assert cli.CORPORA is CORPORA
-    assert cli.main(["corpus", "--corpus.name", "no-such-corpus"]) == 1
-    said = capsys.readouterr().err
-    assert all(name in said for name in CORPORA)
 
 
 def test_the_plan_names_corpora_that_there_are():
@@ -61,15 +46,3 @@ def test_short_and_long_joined_captions_make_as_many_updates():
     }
     assert len(updates) == 1
     assert updates.pop() == 2 * tables["joined"]["curve"] == 2 * tables["joined30"]["curve"]
-
-
-def test_every_run_of_the_plan_has_a_name_of_its_own():
-    runs = [
-        (system, tier["corpus"], seed)
-        for tier in read_plan()["tiers"]
-        for system in tier["systems"]
-        for seed in tier["seeds"]
-    ]
-    assert len(planned()) == len(set(runs))
-    for name, parts in planned().items():
-        assert name == "-".join(map(str, parts))

@@ -90,13 +90,6 @@ def test_agreement_of_a_small_example():
     assert agreement(one, one) == {"sure": 1, "all": 1, "kind": 1, "pairs": 1}
 
 
-def test_the_annotators_agree_well():
-    first, second = ([gold.by[who] for gold in gold_links()] for who in BY[:2])
-    found = agreement(first, second)
-    assert found["sure"] > 0.85
-    assert found["all"] > 0.8
-
-
 def made_up(test: list[Pair], name: str = "multi30k-de-en") -> Corpus:
     return Corpus(name, "de", "en", test, test, test, vocabulary_size=9, lower=True)
 

@@ -55,10 +55,6 @@ def test_sentences_have_all_lengths():
         assert share[most // 10 - 1] > sum(share.values()) / (2 * len(share))
 
 
-def test_joining_one_pair_changes_nothing():
-    assert join([caption(3, 5)]) == caption(3, 5)
-
-
 @pytest.fixture
 def made(monkeypatch):
     """Captions that are made up: some too long for short sentences, and one that is also tested."""

@@ -68,10 +68,6 @@ def test_pieces_are_joined_before_they_are_counted():
     assert found[-1].score == expected.score > 0
 
 
-def test_words_are_measured_only_where_asked_for():
-    assert len(scores(lower=True, words=False)[0]) == 1
-
-
 def test_an_ensemble_is_measured_alike():
     plain, cut = made(lower=True)
     model = Ensemble([luong(cut, hidden=8, seed=seed) for seed in (0, 1)])

@@ -27,12 +27,20 @@ from attnmt.evidence import record as recording
 from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.plan import planned
 from attnmt.evidence.record import make_run, measure, measure_again, record
-from attnmt.evidence.store import (
-    save_run,
-)
+from attnmt.evidence.store import save_run
 from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import sutskever
 from attnmt.text.subwords import in_pieces
+
+
+def plan_of(corpus_name, *seeds, systems, **settings):
+    """A plan of one tier: all systems on one corpus."""
+    tier = {"name": "A", "corpus": corpus_name, "seeds": seeds, "systems": list(systems)}
+    of_corpus = {"train": 300, "curve": 3, "samples": [], "recipe": {"epochs": 2}} | settings
+    return {"tiers": [tier], "systems": systems, "corpora": {corpus_name: of_corpus}}
+
+
+TINY = {"tiny": {"model": "rnnsearch", "hidden": 6}}
 
 
 def test_a_run_says_what_was_measured(run, model, corpus):
@@ -45,6 +53,7 @@ def test_a_run_says_what_was_measured(run, model, corpus):
     assert run.corpus["fingerprint"] == corpus.fingerprint
     assert run.model == model.config
     assert len(run.history.epochs) == 2
+    assert [point.updates for point in run.history.curve][:3] == [2, 4, 6]
     assert run.parameters == sum(weights.numel() for weights in model.parameters())
     assert set(run.versions) == {"python", "torch"}
 
@@ -73,13 +82,6 @@ def test_the_scores_follow_from_what_is_kept_of_each_sentence(run, sentences, co
     assert kept["test_length"].tolist() == [len(pair.source) for pair in corpus.test]
 
 
-def test_the_curve_counts_updates_over_all_epochs(run, corpus):
-    an_epoch = -(-len(corpus.train) // 16)
-    assert [point.updates for point in run.history.curve] == list(range(2, 2 * an_epoch + 1, 2))
-    if an_epoch % 2 == 0:
-        assert run.history.curve[-1].valid_perplexity == run.history.epochs[-1].valid_perplexity
-
-
 def test_translations_are_kept_of_a_text_of_our_own_only(model, corpus, sentences):
     assert sentences.translations == {}  # this corpus is not said to be ours
     own = replace(corpus, own_text=True)
@@ -89,12 +91,9 @@ def test_translations_are_kept_of_a_text_of_our_own_only(model, corpus, sentence
 
 def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch, use):
     """From its name alone, hyphens and all: the model, its arguments, seed, recipe, samples."""
-    of_corpus = {"recipe": {"epochs": 1, "batch_size": 9}, "samples": ["w1"]}
-    here = {
-        "tiers": [{"name": "A", "corpus": "made-up", "seeds": [0, 4], "systems": ["odd-one"]}],
-        "systems": {"odd-one": {"model": "luong", "score": "general", "hidden": 6}},
-        "corpora": {"made-up": {"train": len(corpus.train), "curve": 3, **of_corpus}},
-    }
+    systems = {"odd-one": {"model": "luong", "score": "general", "hidden": 6}}
+    recipe = {"epochs": 1, "batch_size": 9}
+    here = plan_of("made-up", 0, 4, systems=systems, recipe=recipe, samples=["w1"])
     use(here, {"made-up": corpus})
     monkeypatch.setattr(training, "best_device", lambda: "cpu")  # where the saved one is measured
     run, _ = make_run("odd-one-made-up-4", work=tmp_path, progress=False)
@@ -115,15 +114,9 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch, use):
 def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch, use):
     modern = {"smoothing": 0.2, "precision": "bf16"}
     recipe = {"epochs": 3, "batch_size": 40}
-    here = {
-        "tiers": [{"name": "F", "corpus": "made", "seeds": [1], "systems": ["plain", "new"]}],
-        "systems": {
-            "plain": {"model": "luong", "hidden": 6},
-            "new": {"model": "luong", "hidden": 6, "modern": modern, "measure_bleu": True},
-        },
-        "corpora": {"made": {"train": 300, "curve": 3, "recipe": recipe, "samples": []}},
-    }
-    use(here, {"made": corpus})
+    plain = {"model": "luong", "hidden": 6}
+    systems = {"plain": plain, "new": plain | {"modern": modern, "measure_bleu": True}}
+    use(plan_of("made", 1, systems=systems, recipe=recipe), {"made": corpus})
     monkeypatch.setattr(training, "best_device", lambda: "cpu")
     plain, new = (make_run(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
     had = {"smoothing": 0.2, "precision": precision_on("cpu", "bf16")}
@@ -147,15 +140,10 @@ def captions(corpus):
     return replace(corpus, **facts, test=corpus.test[:9])
 
 
-@pytest.fixture
-def of_captions(captions, sharp, monkeypatch):
-    sure = [replace(pair, sure=frozenset({(0, 0)})) for pair in captions.test[:4]]
-    monkeypatch.setattr(recording, "gold_pairs", lambda corpus: sure)
-    return measure(sharp, captions, ["beam5"])[0], sure
-
-
-def test_bleu_of_captions_is_of_words_as_sacrebleu_counts_them(of_captions, captions, sharp):
-    sentences, _ = of_captions
+def test_bleu_of_captions_is_of_words_as_sacrebleu_counts_them(captions, sharp, monkeypatch):
+    monkeypatch.setattr(recording, "gold_pairs", lambda corpus: corpus.test[:4])
+    sentences = measure(sharp, captions, ["beam5"])[0]
+    assert sentences.statistics["gold_aer"].shape == (4, 4)
     sources = [pair.source for pair in captions.test]
     theirs = [" ".join(pair.target) for pair in captions.test]
     for key, search in (("test_bleu", greedy), ("test_beam5_bleu", beam_search)):
@@ -168,14 +156,6 @@ def test_bleu_of_captions_is_of_words_as_sacrebleu_counts_them(of_captions, capt
     assert "tok:none" in scored.signature and "case:lc" in scored.signature
     buckets = recording.bleu_of_lengths(sentences.translations, captions)
     assert all("tok:none" in bucket.bleu.signature for bucket in buckets)
-
-
-def test_alignment_error_of_captions_is_that_of_the_gold_links(of_captions, sharp):
-    sentences, pairs = of_captions
-    links = force_align(sharp, pairs)
-    found = sentences.statistics["gold_aer"]
-    assert found.shape == (4, 4)
-    assert recording.aer_of({"gold_aer": found}) == alignment_error_rate(links, pairs)
 
 
 def test_captions_in_pieces_are_counted_in_words(captions, monkeypatch):
@@ -234,13 +214,7 @@ def test_without_the_captions_recording_says_what_is_missing(name, tmp_path, mon
 
 
 def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch, use):
-    of_corpus = {"train": len(corpus.train), "recipe": {"epochs": 2}, "samples": [], "curve": 2}
-    here = {
-        "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
-        "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
-        "corpora": {"made": of_corpus},
-    }
-    use(here, {"made": corpus})
+    use(plan_of("made", 0, systems=TINY), {"made": corpus})
     at_once, _ = make_run("tiny-made-0", progress=False)
     validated = training.Training.validated
 
@@ -259,11 +233,7 @@ def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch, use):
 
 
 def test_a_recorded_run_is_measured_again_by_its_model(corpus, tmp_path, use):
-    here = {
-        "tiers": [{"name": "A", "corpus": "made", "seeds": [0], "systems": ["tiny"]}],
-        "systems": {"tiny": {"model": "rnnsearch", "hidden": 6}},
-        "corpora": {"made": {"train": 1, "recipe": {"epochs": 2}, "samples": [], "curve": 9}},
-    }
+    here = plan_of("made", 0, systems=TINY)
     use(here, {"made": replace(corpus, own_text=True)})
     run, before = make_run("tiny-made-0", tmp_path, progress=False)
     save_run(run, before, tmp_path)

@@ -17,19 +17,8 @@ def translation(*rows: list[float]) -> Translation:
     return Translation(["w"] * len(rows), 0.0, weights)
 
 
-def test_a_step_back_is_a_step_to_the_left():
-    # the strongest words are 2, 0, 0, 1: back, stays, on
-    found = translation([0, 0, 1], [1, 0, 0], [0.6, 0.4, 0], [0, 1, 0])
-    assert monotone_steps([found]).tolist() == [[2, 3]]
-
-
 def test_one_word_makes_no_step_and_none_makes_none_either():
     assert monotone_steps([translation([1, 0]), translation()]).tolist() == [[0, 0], [0, 0]]
-
-
-def test_bits_of_weights_are_those_of_a_fair_coin_and_of_certainty():
-    found = translation([0.5, 0.5, 0, 0], [1, 0, 0, 0], [0.25] * 4)
-    assert entropies([found, translation()]).tolist() == [[1 + 0 + 2, 3], [0, 0]]
 
 
 def test_weights_that_do_not_add_up_to_one_are_normalised_first():

@@ -16,7 +16,6 @@ from attnmt.evidence.store import (
     load_run,
     load_statistics,
     load_translations,
-    of_length,
     read_study,
     recorded,
     save_run,
@@ -68,11 +67,9 @@ def test_a_run_that_is_not_there_is_named_and_those_there_are_listed(run, tmp_pa
     "damage",
     [
         lambda text: text[: len(text) // 2],
-        lambda text: "",
         lambda text: "[]",
         lambda text: text.replace("attnmt-run-2", "something-else"),
         lambda text: text.replace('"seed":0', '"seed":"zero"'),
-        lambda text: text.replace('"history"', '"story"'),
         lambda text: "\x80",
     ],
 )
@@ -125,13 +122,6 @@ def test_the_runs_of_a_system_come_in_order_up_to_the_first_missing_one(monkeypa
     assert [found.seed for found in recorded("tiny-made", 8)] == [0, 1]
     assert [found.seed for found in recorded("tiny-made", 1)] == [0]
     assert recorded("no-such-system", 3) == []
-
-
-def test_bleu_of_one_range_of_lengths(run):
-    for bucket in run.by_length:
-        assert of_length(run, bucket.shortest) == bucket.bleu.score
-    with pytest.raises(ValueError, match=r"shortest must be one of .*1.*, not 2"):
-        of_length(run, 2)
 
 
 def test_a_study_is_read_by_its_name():

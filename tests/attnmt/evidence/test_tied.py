@@ -56,13 +56,6 @@ def test_with_pieces_of_each_side_the_encoder_keeps_its_own(corpus, kind):
     assert model.encoder.embedding is not model.decoder.embedding
 
 
-def test_an_embedding_may_be_smaller_than_what_writes(shared):
-    model = made(shared, "luong_tied", embedding=8)
-    features = torch.randn(2, 3, 12)
-    assert model.decoder.readout(features).shape == (2, 3, len(shared.target_vocabulary))
-    assert model.decoder.W_out.weight.shape == (8, 12)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_weights_are_read_as_if_they_were_not(shared, kind):
     embedding = made(shared, kind).decoder.embedding

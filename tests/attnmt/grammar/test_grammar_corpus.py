@@ -20,16 +20,7 @@ def test_parts_have_the_sizes_asked_for(corpus):
         assert len(getattr(corpus, part)) == size
     assert corpus.name == "grammar-de-en"
     assert (corpus.source_language, corpus.target_language) == ("de", "en")
-
-
-def test_defaults_are_promised():
-    corpus = grammar_corpus(train=100)
-    assert [len(part) for part in (corpus.valid, corpus.test, corpus.long, corpus.names)] == [
-        500,
-        5_000,
-        300,
-        300,
-    ]
+    assert corpus.own_text and not corpus.bleu_of_words
 
 
 def test_lengths_are_filled_by_quota(corpus):
