@@ -225,9 +225,9 @@ def _read_texts(
 
 MULTI30K_PAIRS = ("de-en", "en-de", "en-fr", "fr-en")
 MULTI30K_TESTS = {
-    "2016": "test_2016_flickr",
-    "2017": "test_2017_flickr",
-    "coco": "test_2017_mscoco",
+    "flickr2016": "test_2016_flickr",
+    "flickr2017": "test_2017_flickr",
+    "coco2017": "test_2017_mscoco",
 }
 
 
@@ -241,7 +241,7 @@ def multi30k(
     max_length: int = 50,
     subwords: int | None = None,
     joint: bool = False,
-    test: str = "2016",
+    test: str = "flickr2016",
     folder: str | os.PathLike | None = None,
     url: str = MULTI30K_URL,
 ) -> Corpus:
@@ -260,8 +260,8 @@ def multi30k(
         subwords: pieces a side that words are cut into, in place of ``vocabulary_size`` whole words
             (Sennrich et al. 2016). They are learned from ``train``.
         joint: let both sides have the same pieces, learned from both together.
-        test: the captions to test with, 1,000 of ``"2016"``, 1,000 of ``"2017"``, or the 461 of
-            ``"coco"``, whose verbs are ambiguous (Elliott et al. 2017).
+        test: the captions to test with: 1,000 of ``"flickr2016"``, 1,000 of ``"flickr2017"``, or
+            461 of ``"coco2017"``, whose verbs are ambiguous (Elliott et al. 2017).
         folder: where the files are, instead of ``attnmt.text.data_folder()``; they lie in
             its ``multi30k``.
         url: the address of the files.
@@ -297,7 +297,7 @@ def multi30k(
         texts = raw_pairs(file, languages, shelf, url=url)
         held_out[part] = take_pairs(texts, languages, lower, max_length=sys.maxsize, report={})
     found = Corpus(
-        f"multi30k-{pair}" + ("" if test == "2016" else f"-{test}"),
+        f"multi30k-{pair}" + ("" if test == "flickr2016" else f"-{test}"),
         *languages,
         train=kept[:train],
         valid=held_out["valid"],

@@ -124,14 +124,16 @@ def test_other_pairs(shelf, tmp_path, pair):
 
 def test_another_test_set_changes_the_test_alone(shelf, tmp_path):
     usual = multi30k("de-en", train=5, folder=tmp_path, url=shelf.url)
-    other = multi30k("de-en", train=5, test="coco", folder=tmp_path, url=shelf.url)
+    other = multi30k("de-en", train=5, test="coco2017", folder=tmp_path, url=shelf.url)
     assert [pair.target_text for pair in other.test][-1] == "Line 3 of test_2017_mscoco."
     assert (other.train, other.valid, other.name) == (
         usual.train,
         usual.valid,
-        f"{usual.name}-coco",
+        f"{usual.name}-coco2017",
     )
-    with pytest.raises(ValueError, match="test must be one of 2016, 2017, coco, not '2018'"):
+    with pytest.raises(
+        ValueError, match="test must be one of flickr2016, flickr2017, coco2017, not '2018'"
+    ):
         multi30k(test="2018")
 
 

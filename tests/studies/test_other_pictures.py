@@ -21,4 +21,6 @@ def test_the_captions_of_2016_have_the_recorded_score(name):
     assert [found["search"]] == searches_of(*planned()[name][:2])
     assert found["bleu"].keys() == MULTI30K_TESTS.keys()
     counts = sentences(load_run(name), "test", "bleu", found["search"])
-    assert found["bleu"]["2016"] == pytest.approx(BLEU_SCORE.score(counts.sum(axis=0)), abs=0.3)
+    assert found["bleu"]["flickr2016"] == pytest.approx(
+        BLEU_SCORE.score(counts.sum(axis=0)), abs=0.3
+    )
