@@ -1,7 +1,7 @@
 """How soon attention locks on in the page *Watch it learn*: updates and seconds.
 
 Every task with every score and three seeds is trained by node; CPU-seconds are those of the updates
-alone. With Chromium, the page's own task is trained once more in the browser, at full speed and
+alone. With Chromium, those that lock on are trained once more in the browser, at full speed and
 slowed down four times by Chromium itself (on the page's own thread, which is the only one that
 Chromium slows down; readers' machines train beside it). Seconds there are by the clock, so
 ``load`` says how busy the machine was.
@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 
 from press.browser import chromium, served
 from press.extensions.live import SOURCE
@@ -124,27 +125,29 @@ def broken() -> list[dict]:
 
 
 def browser() -> list[dict]:
-    """The page's own task in Chromium, by the clock."""
+    """Those of the stored trainings that lock on, once more in Chromium, by the clock."""
     from playwright.sync_api import sync_playwright
 
+    stored = json.loads(STORE.read_text(encoding="utf8"))["locked"]
+    told = [
+        {name: one[name] for name in ("task", "score", "seed")} for one in stored if one["locked"]
+    ]
     found = []
     with served(SOURCE) as address, sync_playwright() as driver:
         program = driver.chromium.launch(executable_path=chromium(), args=["--disable-gpu"])
-        for slower in (1, 4):
-            for score in ("dot", "additive"):
-                page = program.new_page()
-                page.set_default_timeout(600_000)
-                page.goto(f"{address}learn.html")
-                page.context.new_cdp_session(page).send(
-                    "Emulation.setCPUThrottlingRate", {"rate": slower}
-                )
-                told = {"spec": {"seed": 1} | SCORES[score], "most": MOST_UPDATES}
-                ran = page.evaluate(IN_PAGE, told)
-                found.append({"task": "german", "score": score, "slower": slower} | ran)
-                found[-1]["seconds"] = round(found[-1]["seconds"], 2)
-                found[-1]["load"] = round(os.getloadavg()[0], 1)
-                print(found[-1], flush=True)
-                page.close()
+        for slower, one in product((1, 4), told):
+            page = program.new_page()
+            page.set_default_timeout(600_000)
+            page.goto(f"{address}learn.html")
+            page.context.new_cdp_session(page).send(
+                "Emulation.setCPUThrottlingRate", {"rate": slower}
+            )
+            spec = {"task": one["task"], "seed": one["seed"]} | SCORES[one["score"]]
+            ran = page.evaluate(IN_PAGE, {"spec": spec, "most": MOST_UPDATES})
+            ran["seconds"] = round(ran["seconds"], 2)
+            found.append(one | {"slower": slower} | ran | {"load": round(os.getloadavg()[0], 1)})
+            print(found[-1], flush=True)
+            page.close()
         program.close()
     return found
 
