@@ -1,10 +1,10 @@
 // Trains what standard input asks for, and says when it locked on: a line of JSON for each run.
 import { readFileSync } from "node:fs";
 import { Training } from "../book/_live/learn.mjs";
-import { LOCKED } from "../book/_live/learn_choices.mjs";
+import { DEFAULTS, LOCKED } from "../book/_live/learn_choices.mjs";
 
 for (const { name, spec, updates, stop } of JSON.parse(readFileSync(0, "utf8"))) {
-  const run = new Training(spec);
+  const run = new Training({ ...DEFAULTS, ...spec });
   let [look, locked, spent] = [run.look(), null, 0];
   while (run.updates < updates && !run.trouble && !(stop && locked !== null)) {
     const before = process.cpuUsage();

@@ -41,15 +41,14 @@ MODULES = (
     "score.mjs",
     "learn.mjs",
     "learn_worker.mjs",
-    "learn_spec.mjs",
     "learn_choices.mjs",
     "learn_view.mjs",
     "learn.css",
 )
 IN_PAGE = """async ({ spec, most }) => {
     const { Training } = await import("./learn.mjs");
-    const { LOCKED } = await import("./learn_choices.mjs");
-    const run = new Training(spec);
+    const { DEFAULTS, LOCKED } = await import("./learn_choices.mjs");
+    const run = new Training({ ...DEFAULTS, ...spec });
     const begun = performance.now();
     while (run.updates < most) {
         for (let at = 0; at < 10; at++) run.update();

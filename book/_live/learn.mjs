@@ -1,6 +1,6 @@
 // Attention that is trained in the page: tasks, a small recurrent translator, and its training.
 //
-//   const run = new Training({ task: "reverse", score: "dot(q, k)" });
+//   const run = new Training({ ...DEFAULTS, task: "reverse" }); // of learn_choices.mjs
 //   run.update();             // one batch of 16 sentences
 //   run.look();               // what is drawn: loss, words right, an alignment, ...
 //
@@ -9,7 +9,6 @@
 // enters the new state), "after" is Luong's (the query is s_i). Without attention, the encoder's
 // last states stand in the context's place at every step (Cho et al. 2014).
 
-import { DEFAULTS } from "./learn_spec.mjs";
 import { Tape, range } from "./tape.mjs";
 import { PLACES, Refusal, compute, plan } from "./score.mjs";
 
@@ -297,8 +296,8 @@ const mean = (list, pick) => (list.length ? list.reduce((sum, one) => sum + pick
 const entropy = (weights) => -weights.reduce((sum, p) => (p > 0 ? sum + p * Math.log2(p) : sum), 0);
 
 export class Training {
-  constructor(options = {}) {
-    this.spec = { ...DEFAULTS, ...options };
+  constructor(spec) {
+    this.spec = spec;
     const { train, heldOut } = corpus(this.spec);
     this.train = train;
     this.heldOut = [...byLength(heldOut).values()];

@@ -1,9 +1,26 @@
 // What a reader can choose, and how an address says it; the worker that trains needs none of it.
 
-import { DEFAULTS } from "./learn_spec.mjs";
-
 export const LOCKED = 0.9; // of the weight on the right word, on average
+export const MOST_UPDATES = 2000; // then it waits for the reader
 const MOST_SHARED = 4000; // characters of pairs that an address may hold
+
+// What a training is told.
+export const DEFAULTS = {
+  task: "german", // or "copy", "reverse", "own"
+  score: "dot(q, k)",
+  asks: "after", // or "before"
+  window: "global", // or "local-m", "local-p"
+  attention: true,
+  feeding: false,
+  length: 8, // words of the longest sentence
+  seed: 1,
+  mask: true,
+  directions: 2,
+  sharp: true, // the score times RECIPE.sharpness
+  zero: false, // v starts at 0
+  same: false, // one article for all
+  pairs: "", // of the task "own": a line each, German = English
+};
 
 export const TASKS = ["german", "copy", "reverse", "own"];
 export const WINDOWS = ["global", "local-m", "local-p"];

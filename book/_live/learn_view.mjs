@@ -1,12 +1,13 @@
 // "Watch it learn": the reader's side of learn.mjs.
 //
-//   render(box, { spec, share })   fills a box; `spec`: any of learn_spec.mjs's; with `share`, what the
+//   render(box, { spec, share })   fills a box; `spec`: any of DEFAULTS' names; with `share`, what the
 //                                  reader chooses stands in the page's address, after #learn
 //
 // Its words are those of the language that the page says the box is in.
 
-import { ASKS, BREAKS, LOCKED, SCORES, TASKS, WINDOWS, fromAddress, toAddress } from "./learn_choices.mjs";
-import { DEFAULTS, MOST_UPDATES } from "./learn_spec.mjs";
+import {
+  ASKS, BREAKS, DEFAULTS, LOCKED, MOST_UPDATES, SCORES, TASKS, WINDOWS, fromAddress, toAddress,
+} from "./learn_choices.mjs";
 import { LEARN, speaker } from "./learn_words.mjs";
 
 const MOST_LOOKS = 400; // then every other is forgotten
@@ -247,7 +248,7 @@ class View {
     this.at = -1;
     this.refused = false;
     this.worker.postMessage({ start: this.spec });
-    if (go) this.ask({ train: true });
+    if (go) this.ask({ train: MOST_UPDATES });
   }
 
   ask(what) {
@@ -258,7 +259,7 @@ class View {
   }
 
   press() {
-    this.ask(this.training ? { pause: true } : { train: true });
+    this.ask(this.training ? { pause: true } : { train: MOST_UPDATES });
   }
 
   wait(training) {

@@ -1,9 +1,8 @@
 // Trains beside the page, in slices, so that it can be paused and asked to begin anew.
 //
-//   in:  { start: spec } { train: true } { pause: true } { step: true }
+//   in:  { start: spec } { train: updates } { pause: true } { step: true }
 //   out: { ready: about, look } { look } { paused: updates } { trouble } { refused }
 
-import { MOST_UPDATES } from "./learn_spec.mjs";
 import { Training } from "./learn.mjs";
 
 const SLICE = 30; // milliseconds
@@ -44,7 +43,7 @@ onmessage = ({ data }) => {
   }
   if (!run) return;
   if (data.train && !limit) {
-    limit = run.updates + MOST_UPDATES;
+    limit = run.updates + data.train;
     turn.port2.postMessage(null);
   }
   if (data.pause) pause();

@@ -2,7 +2,7 @@
  * { language: HTML }, the weights of one sentence before training and where attention has locked on. */
 import { readFileSync } from "node:fs";
 import { Training } from "../../book/_live/learn.mjs";
-import { LOCKED } from "../../book/_live/learn_choices.mjs";
+import { DEFAULTS, LOCKED } from "../../book/_live/learn_choices.mjs";
 import { LEARN as en, speaker } from "../../book/_live/learn_words.mjs";
 import { LEARN as ko } from "../../book/_live/words_ko.mjs";
 
@@ -27,7 +27,7 @@ function picture({ source, links }, rows, words) {
 }
 
 function still(spec) {
-  const run = new Training(spec);
+  const run = new Training({ ...DEFAULTS, ...spec });
   const about = run.about();
   const before = run.look();
   let after = before;

@@ -1,6 +1,6 @@
 /** Reads jobs from standard input and answers with what the page's training computes: JSON. */
 import { readFileSync } from "node:fs";
-import { BREAKS } from "../../book/_live/learn_choices.mjs";
+import { BREAKS, DEFAULTS } from "../../book/_live/learn_choices.mjs";
 import { LEARN, speaker } from "../../book/_live/learn_words.mjs";
 import { SEE } from "../../book/_live/see.mjs";
 import { LEARN as KOREAN, SEE as KOREAN_SEE } from "../../book/_live/words_ko.mjs";
@@ -33,7 +33,7 @@ const tasks = {
   /** Loss, weights and gradients of one batch by a model whose parameters are enlarged. */
   gradients({ spec, enlarge = 1, D = 2 }) {
     SIZES.D = D;
-    const run = new Training(spec);
+    const run = new Training({ ...DEFAULTS, ...spec });
     const { parameters } = run.model;
     for (const { data } of Object.values(parameters)) data.forEach((x, at) => (data[at] = x * enlarge));
     const alike = [...run.lengths.values()].find((some) => some.length > 4).slice(0, 5);
@@ -71,7 +71,7 @@ const tasks = {
   corpus: ({ spec }) => corpus(spec),
   /** Trains, and looks every few updates, until it locks on or may no longer. */
   train({ spec, updates, until = 2, every = 10 }) {
-    const run = new Training(spec);
+    const run = new Training({ ...DEFAULTS, ...spec });
     const looks = [run.look()];
     while (run.updates < updates && !run.trouble && !(looks.at(-1).mass > until)) {
       for (let at = 0; at < every && run.update(); at++);

@@ -514,7 +514,7 @@ def imported(name: str) -> set[str]:
 def test_the_modules_are_small():
     """Those that train, as they are, and all that the page fetches, packed as a server sends it."""
     trains = imported("learn_worker")
-    assert trains == {"learn_worker", "learn_spec", "learn", "score", "tape"}
+    assert trains == {"learn_worker", "learn", "score", "tape"}
     assert sum((LIVE / f"{name}.mjs").stat().st_size for name in trains) < 40_000
     names = trains | {"learn_view", "learn_choices"}
     packed = [len(gzip.compress((LIVE / f"{name}.mjs").read_bytes())) for name in names]

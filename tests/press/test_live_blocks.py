@@ -94,7 +94,7 @@ def test_a_block_that_cannot_be_shown_says_why(block, words):
 
 def test_options_of_a_training_are_the_components_own():
     """By name; what each may be, the component checks again when it reads an address."""
-    text = (live.SOURCE / "learn_spec.mjs").read_text(encoding="utf8")
+    text = (live.SOURCE / "learn_choices.mjs").read_text(encoding="utf8")
     defaults = text.partition("export const DEFAULTS = {")[2].partition("};")[0]
     assert {*live.Learn.option_spec} - {"height"} < set(re.findall(r"(?m)^  (\w+):", defaults))
 
