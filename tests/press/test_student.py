@@ -170,7 +170,7 @@ def test_the_edition_builds_without_a_warning(edition, tmp_path):
 
 def make(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run make in the edition, with a Python that installs nothing."""
-    command = ["make", "PYTHON=false", *arguments]
+    command = ["make", "--no-print-directory", "PYTHON=false", *arguments]
     return subprocess.run(command, cwd=edition, capture_output=True, text=True)
 
 
