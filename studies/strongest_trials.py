@@ -10,7 +10,7 @@ Usage: make study NAME=strongest_trials
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,6 +148,16 @@ def averaged(model: Translator, first: int) -> tuple[AveragedModel, Callable]:
             mean.update_parameters(model)
 
     return mean, watch
+
+
+def together(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The changes of several trials as those of one."""
+    found: dict[str, Any] = {}
+    for changes in several:
+        for what, change in changes.items():
+            both = isinstance(change, dict) and what in found
+            found[what] = found[what] | change if both else change
+    return found
 
 
 def corpus_of(name: str, changes: dict[str, Any]) -> Corpus:
