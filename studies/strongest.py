@@ -4,7 +4,8 @@ Takes the recorded runs of ``SYSTEMS``, with their trained models in ``_build/mo
 of the length normalisation is chosen on the validation captions: the strongest models and the
 Transformers are searched with all of ``PENALTIES`` there, and with the best of these for their
 system on the test captions, once; the other systems with that of the strongest.
-Then the strongest models translate together.
+Then the strongest models translate together, and those from English to German, which have the
+search that the plan gives them.
 Scores go to ``results/studies/strongest.json``, which the page *How far can it go?* reads; no
 caption is stored. What is stored is not done again.
 Usage: make study NAME=strongest
@@ -17,8 +18,9 @@ from attnmt import Ensemble, beam_search, greedy
 from attnmt.book.tables import mean
 from attnmt.corpus import Corpus
 from attnmt.decoding import Model
-from attnmt.evidence.plan import load_corpus, planned, read_plan
+from attnmt.evidence.plan import load_corpus, planned, read_plan, searches_of
 from attnmt.evidence.protocols import protocols
+from attnmt.evidence.searches import BEAMS
 from attnmt.metrics import texts
 from attnmt.text.subwords import in_words
 from studies.study import head_of, open_store, recorded_on, save_store, store_of, trained_model
@@ -28,6 +30,7 @@ STRONGEST = "strongest-pieces"
 TRANSFORMER = "transformer-pieces"
 SYSTEMS = (STRONGEST, TRANSFORMER, "luong-dot-pieces", "luong-dot-multi30k")
 WORDS = "luong-dot-multi30k-0"  # what a sample is translated by for comparison
+GERMAN = tuple(f"tied-wider-german-shared-{seed}" for seed in (1, 2, 3))  # of one machine
 BEAM = 5
 PENALTIES = (0.0, 0.6, 1.0, 1.4, 1.8, 2.2)
 
@@ -116,6 +119,9 @@ def measure(store: dict[str, Any]) -> None:
     members = runs_of(STRONGEST)
     if store.get("ensemble", {}).get("members") != members:
         measure_together(store, members, penalties[STRONGEST])
+    if "german" not in store:
+        store["german"] = into_german()
+        save_store(STORE, store)
 
 
 def measure_together(store: dict[str, Any], members: Sequence[str], penalty: float) -> None:
@@ -126,6 +132,16 @@ def measure_together(store: dict[str, Any], members: Sequence[str], penalty: flo
     models = {"strongest": trained_model(members[0]), "together": together}
     store["samples"] = samples(models | {"words": trained_model(WORDS)}, penalty)
     save_store(STORE, store)
+
+
+def into_german() -> dict[str, Any]:
+    """The ensemble from English to German, on the validation and the test captions."""
+    together = Ensemble(trained_model(name) for name in GERMAN)
+    system, corpus_name, _ = planned()[GERMAN[0]]
+    (search,) = searches_of(system, corpus_name)
+    corpus = load_corpus(corpus_name)
+    found = {part: scores(together, corpus, part, **BEAMS[search]) for part in ("valid", "test")}
+    return {"members": list(GERMAN), "search": search, **found}
 
 
 def main() -> None:

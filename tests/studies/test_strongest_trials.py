@@ -17,11 +17,13 @@ from studies import strongest_trials
 from studies.strongest_trials import (
     SEEDS,
     STORE,
+    TOGETHER,
     TRIALS,
     Dropping,
     Warming,
     averaged,
     begin,
+    changes_of,
     trial,
 )
 
@@ -49,7 +51,21 @@ def test_what_is_stored_is_what_the_study_would_do():
     for name, systems in STUDY["trials"].items():
         for system, trials in systems.items():
             for what, found in trials.items():
-                assert found["changes"] == TRIALS[name][system][what]
+                assert found["changes"] == changes_of(name, system, what)
+
+
+def test_changes_together_are_all_of_each():
+    (all_three,) = (what for what in TOGETHER["tied"] if what.count("+") == 2)
+    recipe = {"epochs": 32, "halve_after": 32}
+    expected = {"units": 1.5, "modern": {"smoothing": 0.2}, "recipe": recipe}
+    assert changes_of("german-shared", "tied", all_three) == expected
+
+
+def test_two_changes_of_a_recipe_are_both_made(monkeypatch):
+    one, other = {"recipe": {"epochs": 2}}, {"recipe": {"batch_size": 8}}
+    monkeypatch.setitem(TRIALS, "some", {"tied": {"one": one, "other": other}})
+    assert changes_of("some", "tied", "one + other") == {"recipe": {"epochs": 2, "batch_size": 8}}
+    assert one == {"recipe": {"epochs": 2}}  # the list itself is as it was
 
 
 def test_both_kinds_of_model_have_the_same_list():
