@@ -22,9 +22,6 @@ NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-tim
 # One thread a process: two chapters run at a time, and the numbers stay the same on any machine.
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
-# Linux: keep freed memory instead of giving it back to the system at every step, which costs time.
-export MALLOC_MMAP_THRESHOLD_ = 1000000000
-export MALLOC_TRIM_THRESHOLD_ = 1000000000
 
 .PHONY: help book html slides notebooks record verdicts study publish student grade pdf epub korean release outdated test test-all whole install lint unit \
 	processors nbval evidence strict browser nightly colab versions format clean
