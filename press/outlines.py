@@ -6,8 +6,6 @@ Each letter is drawn once and used wherever it stands. What an edition says in i
 stays text, for that font has no Hangul.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from xml.etree import ElementTree

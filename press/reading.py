@@ -5,8 +5,6 @@ says how long it takes, ``:::{exercise} A step in numbers (20 minutes)``. This a
 of the Korean edition.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,11 +131,7 @@ class Exercise:
 
 
 def exercises(path: Path) -> list[Exercise]:
-    """The exercises of a page, in order.
-
-    Raises:
-        ValueError: the title of one does not end with its minutes.
-    """
+    """The exercises of a page, in order; ValueError for a title that ends without minutes."""
     found = []
     for cell in cells_of(path):
         for title, label in EXERCISE.findall(cell.source):

@@ -6,8 +6,6 @@ of their own, labels, and the names and options of directives stay. The blocks a
 book's own Markdown parser finds, so all pieces joined give the very text again.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

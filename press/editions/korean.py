@@ -23,8 +23,6 @@ Korean one can be downloaded at its top and uploaded there, and executed again, 
 English. `python -m press.colab.as_in_colab book/01_parallel_text.ipynb` runs one as Colab would.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import difflib
@@ -286,11 +284,7 @@ def catalogue(page: str, root: Path = ROOT) -> Path:
 
 
 def read(page: str, root: Path = ROOT) -> Texts:
-    """The catalogue of a page; empty if there is none yet.
-
-    Raises:
-        Broken: the file cannot be read.
-    """
+    """The catalogue of a page, empty if there is none yet; Broken if it cannot be read."""
     path = catalogue(page, root)
     if not path.is_file():
         return {}
@@ -364,11 +358,7 @@ def updated(new: list[Message], old: Texts, others: Texts) -> Texts:
 
 
 def update(names: Iterable[str] = (), root: Path = ROOT) -> list[str]:
-    """Bring the catalogue up to the English, and begin the pages that are named.
-
-    Returns:
-        The pages whose files changed.
-    """
+    """Bring the catalogue up to the English, and begin these pages; returns those that changed."""
     before = {page: read(page, root) for page in (SITE, STUDENT, *begun(root))}
     others = {message: korean for texts in before.values() for message, korean in texts.items()}
     changed = []
@@ -432,12 +422,7 @@ def translated(page: str, root: Path = ROOT) -> tuple[nbformat.NotebookNode, Loo
 
 
 def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
-    """Write the edition into `target`; what was generated there before is replaced.
-
-    Raises:
-        FileExistsError: `target` holds something else.
-        Broken: a catalogue does not fit its page.
-    """
+    """Write the edition into `target`; what was generated there before is replaced."""
     found = {page: translated(page, root) for page in pages(root)}  # all before anything is written
     renew(target, root, ours=(target / FACTS).is_file())
     headings = {}

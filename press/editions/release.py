@@ -50,11 +50,7 @@ def pack(target: Path, files: dict[str, bytes]) -> None:
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
-    """Name -> content of the files in a folder.
-
-    Raises:
-        Unmade: there are none.
-    """
+    """Name -> content of the files in a folder; Unmade if there are none."""
     paths = [path for path in folder.rglob("*") if path.is_file()]
     if not paths:
         raise Unmade(f"{folder} is empty or not there: make release makes it")
@@ -83,11 +79,7 @@ def checksums(paths: Iterable[Path]) -> str:
 
 
 def gather(build: Path, dist: Path) -> list[Path]:
-    """Put what was built beside the package in `dist`; returns all files of the release.
-
-    Raises:
-        Unmade: something is not there.
-    """
+    """Put what was built beside the package in `dist`; returns all files of the release."""
     package = [dist / f"attnmt-{__version__}{end}" for end in (".tar.gz", "-py3-none-any.whl")]
     printed = [build / kind / f"learning-to-align.{kind}" for kind in ("pdf", "epub")]
     if missing := [path.name for path in (*package, *printed) if not path.is_file()]:

@@ -74,11 +74,6 @@ MENDED = (
 )
 
 
-def digest(text: str) -> str:
-    """A few letters that change with a text: browsers then ask for it again."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
 # --------------------------------------------------------------------------------- one of each
 
 
@@ -153,23 +148,16 @@ def styles_of(page: str) -> list[str]:
 # ------------------------------------------------------------------------------------- a page
 
 
-def light(page: str, style: str, script: str, size: Callable[[str], tuple[int, int] | None]) -> str:
-    """A page that loads one style sheet and one script.
-
-    Args:
-        page: HTML, as the theme makes it.
-        style: what stands behind the style sheet's address, to tell one version from another.
-        script: the same for the script.
-        size: the width and height of a picture, from its address.
-    """
+def light(page: str, size: Callable[[str], tuple[int, int] | None]) -> str:
+    """A page that loads one style sheet and one script; `size` is that of a picture."""
     static = SHEET.search(page)[1].partition("_static/")[0] + "_static"
     more = [tag[0] for tag in SHEET.finditer(page) if tag[2].startswith(OWN)]
     if "<math" in page:
         more.append(f'<link rel="stylesheet" href="{static}/{formulas.FOLDER}/math.css">\n')
     head = [
-        f'<link rel="stylesheet" href="{static}/{STYLE}?v={style}">\n',
+        f'<link rel="stylesheet" href="{static}/{STYLE}?v=new">\n',
         *more,
-        f'<script defer src="{static}/{SCRIPT}?v={script}"></script>\n',
+        f'<script defer src="{static}/{SCRIPT}?v=new"></script>\n',
     ]
     name = PAGE_NAME.search(page)
     place = SHEET.search(page).start()
@@ -212,6 +200,7 @@ def without_labels(index: str) -> str:
 def mended(page: str) -> str:
     """A page with the roles that are missing, and without those that are wrong."""
     page = page.replace(' role="doc-biblioentry"', "")
+    page = re.sub(r'<summary aria-label="[^"]*">', "<summary>", page)  # it is named by its words
     wide = '<div class="pst-scrollable-table-container"'  # the keyboard must be able to scroll it
     page = page.replace(wide, f'{wide} tabindex="0"')
     for start, attributes in MENDED:
@@ -288,8 +277,10 @@ def lighten(site: Path, words: Dictionary | None = None) -> None:
     used = words_in("".join([script, *modules])) | names_in("".join(themed.values()))
     sheets = dict.fromkeys(name for page in heavy.values() for name in styles_of(page))
     style = one_style(static, sheets, used)
-    (static / STYLE).write_text(style, encoding="utf8", newline="\n")
-    (static / SCRIPT).write_text(script, encoding="utf8", newline="\n")
+    marks = {}  # that change with a file: browsers then ask for it again
+    for name, text in ((STYLE, style), (SCRIPT, script)):
+        (static / name).write_text(text, encoding="utf8", newline="\n")
+        marks[name] = hashlib.sha256(text.encode()).hexdigest()[:8]
     for path, page in themed.items():
 
         def size(address: str, folder: Path = path.parent) -> tuple[int, int] | None:
@@ -297,9 +288,9 @@ def lighten(site: Path, words: Dictionary | None = None) -> None:
             return picture_size(picture) if picture.is_file() else None
 
         if path in heavy:
-            page = told(light(page, digest(style), digest(script), size=size), words)
-        for name, text in ((STYLE, style), (SCRIPT, script)):
-            page = re.sub(rf"{re.escape(name)}\?v=\w+", f"{name}?v={digest(text)}", page)
+            page = told(light(page, size), words)
+        for name, mark in marks.items():
+            page = re.sub(rf"{re.escape(name)}\?v=\w+", f"{name}?v={mark}", page)
         path.write_text(page, encoding="utf8", newline="\n")
 
 

@@ -77,11 +77,7 @@ Spec = dict[str, object]  # what a block shows: it names its still
 
 
 def translation(models: str, options: dict) -> Spec:
-    """What a `{live}` block shows.
-
-    Raises:
-        ValueError: a model that there is not, or no sentence.
-    """
+    """What a `{live}` block shows; ValueError for a model that there is not, or no sentence."""
     names = models.split()
     if not 1 <= len(names) <= 2 or not set(names) <= set(weights.SHOWN):
         known = ", ".join(weights.SHOWN)
@@ -93,11 +89,7 @@ def translation(models: str, options: dict) -> Spec:
 
 
 def training(task: str, options: dict) -> Spec:
-    """What a `{learn}` block shows.
-
-    Raises:
-        ValueError: a task that there is not.
-    """
+    """What a `{learn}` block shows; ValueError for a task that there is not."""
     return {"task": directives.choice(task, TASKS)} | options
 
 

@@ -6,8 +6,6 @@ outputs belong to the code beside them. A change elsewhere in `src/`, as of the 
 another pin leaves it fresh. `python -m press.run.stamps FILE ...` tells of notebooks that are not.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
