@@ -119,11 +119,7 @@ def front_matter(text: str) -> list[Piece]:
     found = DESCRIPTION.search(text)
     if found is None:
         return [Piece(text)]
-    return [
-        Piece(text[: found.start()]),
-        Piece(found[0], message=True),
-        Piece(text[found.end() :]),
-    ]
+    return [Piece(text[: found.start()]), Piece(found[0], message=True), Piece(text[found.end() :])]
 
 
 def fence(lines: list[str]) -> list[Piece]:

@@ -108,8 +108,9 @@ class Mechanism:
 
         The answer has global names of its own: whatever it defines, the check does not see it.
         """
-        book = "\n\n".join([*self.context, without_call(blank(self.cell, self.label))])
-        given = last_call(self.cell).removeprefix("check(").removesuffix(")")
+        cell, call = parted(blank(self.cell, self.label))
+        book = "\n\n".join([*self.context, cell])
+        given = call.removeprefix("check(").removesuffix(")")
         return f"""\
 book = {{"__name__": "__main__"}}
 exec({book!r}, book)
@@ -119,17 +120,15 @@ book["check"](eval({given!r}, theirs))
 """
 
 
-def without_call(source: str) -> str:
-    return source.rstrip().rpartition("\n")[0]
-
-
-def last_call(source: str) -> str:
-    return source.rstrip().rpartition("\n")[2]
+def parted(source: str) -> tuple[str, str]:
+    """A cell's lines, and its last one."""
+    before, _, last = source.rstrip().rpartition("\n")
+    return before, last
 
 
 def checked(source: str) -> str:
     """The name in a cell's last ``check(name)``, or ``check(name())``; empty if it has none."""
-    found = re.fullmatch(r"check\((\w+)(?:\(\))?\)", last_call(source))
+    found = re.fullmatch(r"check\((\w+)(?:\(\))?\)", parted(source)[1])
     return found[1] if found else ""
 
 

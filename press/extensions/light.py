@@ -37,7 +37,7 @@ STYLE = "site.css"
 SCRIPT = "site.js"
 OWN = ("live/", f"{formulas.FOLDER}/", STYLE)  # styles that only some pages load
 LATER = ("searchtools.js", "language_data.js")  # scripts of the search page alone
-TABS = "design-tabs.js"  # asks for its own tag; no use without tabs
+TABS = "design-tabs.js"  # asks for its own tag; the book has no tabs
 SEARCH = "searchindex.js"
 INDEX = re.compile(r"(?s)(Search\.setIndex\()(.*)(\))")
 NO_WORD = re.compile(  # the 1.00 of a colour bar, and a word after it; a piece of 0.0125
@@ -140,11 +140,6 @@ def scripts_of(page: str) -> list[str]:
     return found
 
 
-def styles_of(page: str) -> list[str]:
-    """The style sheets that all pages load, in their order."""
-    return [name for _, name in SHEET.findall(page) if not name.startswith(OWN)]
-
-
 # ------------------------------------------------------------------------------------- a page
 
 
@@ -181,7 +176,7 @@ def later(script: re.Match) -> str:
         return script[0]
     if name in (*LATER, SEARCH):
         return f'<script defer src="{address}"></script>\n'
-    return script[0] if name == TABS and "sd-tab-set" in script.string else ""
+    return ""
 
 
 def without_labels(index: str) -> str:
@@ -275,8 +270,8 @@ def lighten(site: Path, words: Dictionary | None = None) -> None:
     script = told(one_script(static, names, settings), words)
     modules = [path.read_text(encoding="utf8") for path in static.rglob("*.mjs")]
     used = words_in("".join([script, *modules])) | names_in("".join(themed.values()))
-    sheets = dict.fromkeys(name for page in heavy.values() for name in styles_of(page))
-    style = one_style(static, sheets, used)
+    sheets = dict.fromkeys(name for page in heavy.values() for _, name in SHEET.findall(page))
+    style = one_style(static, [name for name in sheets if not name.startswith(OWN)], used)
     marks = {}  # that change with a file: browsers then ask for it again
     for name, text in ((STYLE, style), (SCRIPT, script)):
         (static / name).write_text(text, encoding="utf8", newline="\n")

@@ -83,11 +83,7 @@ def pins(
 
 def stamp(notebook: nbformat.NotebookNode) -> dict[str, str | dict[str, str]]:
     """What an executed notebook holds of its code, of the package and of other libraries."""
-    return {
-        "code": code_hash(notebook),
-        "package": package_hash(notebook),
-        "pins": pins(notebook),
-    }
+    return {"code": code_hash(notebook), "package": package_hash(notebook), "pins": pins(notebook)}
 
 
 def stale(path: str | Path) -> str | None:
