@@ -94,7 +94,7 @@ def copy_tree(target: Path, root: Path = ROOT, besides: Collection[Path] = ()) -
 
 
 def renew(target: Path, root: Path, ours: bool, besides: Collection[Path] = ()) -> None:
-    """A copy of the working tree in place of an older one, if that is `ours`."""
+    """A copy of the working tree in place of an older one; FileExistsError if not `ours`."""
     if target.is_file() or (target.exists() and any(target.iterdir()) and not ours):
         raise FileExistsError(f"{target} holds something else than this edition; give a new folder")
     if target.exists():

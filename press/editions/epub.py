@@ -189,7 +189,7 @@ def item(name: str, content: bytes) -> str:
 
 
 def write_epub(site: Path, target: Path) -> int:
-    """Write the book from the built site; returns the number of its pages."""
+    """Write the book from the built site, or raise Unprintable; returns the number of its pages."""
     config = settings()
     pages = core()
     language = config["sphinx"]["config"].get("language", "en")

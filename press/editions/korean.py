@@ -422,7 +422,7 @@ def translated(page: str, root: Path = ROOT) -> tuple[nbformat.NotebookNode, Loo
 
 
 def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
-    """Write the edition into `target`; what was generated there before is replaced."""
+    """Write the edition in place of an older one; Broken if a catalogue does not fit its page."""
     found = {page: translated(page, root) for page in pages(root)}  # all before anything is written
     renew(target, root, ours=(target / FACTS).is_file())
     headings = {}

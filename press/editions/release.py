@@ -71,7 +71,7 @@ def slides_of(site: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def gather(build: Path, dist: Path) -> list[Path]:
-    """Put what was built beside the package in `dist`; returns all files of the release."""
+    """Put what was built into `dist`; returns all files of the release, or raises Unmade."""
     package = [dist / f"attnmt-{__version__}{end}" for end in (".tar.gz", "-py3-none-any.whl")]
     printed = [build / kind / f"learning-to-align.{kind}" for kind in ("pdf", "epub")]
     if missing := [path.name for path in (*package, *printed) if not path.is_file()]:

@@ -40,7 +40,7 @@ def told(site: Path, component: str) -> list[dict]:
 
 
 def trained(specs: list[dict]) -> list[dict[str, str]]:
-    """For each, language -> its still."""
+    """For each, language -> its still; FileNotFoundError where there is no node."""
     if shutil.which("node") is None:
         raise FileNotFoundError("there is no node, which the stills of {learn} need: install it")
     script = Path(__file__).with_name("learn_still.mjs")
