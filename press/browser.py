@@ -19,11 +19,7 @@ CHROMIUM = (
 
 
 def chromium() -> str:
-    """The path of the browser: the one that ATTNMT_CHROMIUM names, or the first that is there.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
+    """The browser that ATTNMT_CHROMIUM names, or the first there is; else FileNotFoundError."""
     names = [named] if (named := os.environ.get("ATTNMT_CHROMIUM")) else CHROMIUM
     path = next((found for name in names if (found := shutil.which(name))), None)
     if path is None:

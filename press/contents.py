@@ -1,7 +1,5 @@
 """Where the book lies, what `_config.yml` and `_toc.yml` say, and copies of the working tree."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Collection
@@ -38,11 +36,7 @@ def listed(root: Path = ROOT) -> list[tuple[str, list[str]]]:
 
 
 def file_of(page: str, root: Path = ROOT) -> Path:
-    """The file of a page.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
+    """The file of a page; FileNotFoundError if there is none."""
     for ending in (".md", ".ipynb"):
         if (path := root / f"{page}{ending}").is_file():
             return path
@@ -84,10 +78,7 @@ def untracked(root: Path, *options: str) -> set[Path]:
 
 
 def copy_tree(target: Path, root: Path = ROOT, besides: Collection[Path] = ()) -> Path:
-    """A copy of the working tree without environments, builds, hidden files, and those `besides`.
-
-    Of the hidden files, those that a repository needs are copied.
-    """
+    """A copy of the working tree without environments, builds, hidden files and `besides`."""
 
     def left_out(folder: str, names: list[str]) -> list[str]:
         return [
@@ -103,11 +94,7 @@ def copy_tree(target: Path, root: Path = ROOT, besides: Collection[Path] = ()) -
 
 
 def renew(target: Path, root: Path, ours: bool, besides: Collection[Path] = ()) -> None:
-    """A copy of the working tree in place of an older one, which is `ours`.
-
-    Raises:
-        FileExistsError: the target is a file, or a folder that holds something else.
-    """
+    """A copy of the working tree in place of an older one; FileExistsError if not `ours`."""
     if target.is_file() or (target.exists() and any(target.iterdir()) and not ours):
         raise FileExistsError(f"{target} holds something else than this edition; give a new folder")
     if target.exists():

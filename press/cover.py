@@ -6,8 +6,6 @@ The sentence is our own, one of the samples in results/runs.toml. The file's tit
 say what it shows; a test compares them with the run.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib.pyplot as plt

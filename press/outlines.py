@@ -6,8 +6,6 @@ Each letter is drawn once and used wherever it stands. What an edition says in i
 stays text, for that font has no Hangul.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
@@ -57,20 +55,15 @@ class Letters:
         face.set_size(MAKER.FONT_SCALE, MAKER.DPI)
         placed, drawn, _ = MAKER.get_glyphs_with_font(face, words)
         for name, x, y, _ in placed:
-            if len(drawn.get(name, [()])[0]):
-                self.keep(name, Outline(*drawn[name]))
+            if name not in self.known and len(drawn.get(name, [()])[0]):
+                self.known[name] = f"letter{len(self.known)}"
+                form = {"id": self.known[name], "d": "".join(strokes(Outline(*drawn[name])))}
+                SubElement(self.kept, f"{SVG}path", form)
             if name in self.known:
                 place = {"x": f"{x:.4g}"} | ({"y": f"{y:.4g}"} if y else {})  # of an accent
                 SubElement(group, f"{SVG}use", {"href": f"#{self.known[name]}"} | place)
         wide, *_ = MAKER.get_text_width_height_descent(words, font, ismath=False)
         return group, wide * MAKER.FONT_SCALE / font.get_size_in_points() * scale * NARROW
-
-    def keep(self, name: str, outline: Outline) -> None:
-        """Draw a letter where others can use it."""
-        if name not in self.known:
-            self.known[name] = f"letter{len(self.known)}"
-            form = {"id": self.known[name], "d": "".join(strokes(outline))}
-            SubElement(self.kept, f"{SVG}path", form)
 
 
 def runs(text: Element, style: dict[str, str]) -> Iterator[tuple[str, dict[str, str], float]]:

@@ -5,14 +5,12 @@ says how long it takes, ``:::{exercise} A step in numbers (20 minutes)``. This a
 of the Korean edition.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
-from nbformat.v4 import new_markdown_cell
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from press.contents import ROOT, chapter_numbers, file_of
 from press.run.numbers import bare
@@ -49,11 +47,15 @@ def tags(cell: Cell) -> set[str]:
     return set(cell.metadata.get("tags", []))
 
 
-def cells_of(path: Path) -> list[Cell]:
-    """The cells of a notebook; a page of Markdown is one cell."""
+def notebook(path: Path) -> nbformat.NotebookNode:
+    """A page as a notebook; one of Markdown is one cell."""
     if path.suffix == ".md":
-        return [new_markdown_cell(path.read_text(encoding="utf-8"))]
-    return nbformat.read(path, as_version=4).cells
+        return new_notebook(cells=[new_markdown_cell(path.read_text(encoding="utf-8"))])
+    return nbformat.read(path, as_version=4)
+
+
+def cells_of(path: Path) -> list[Cell]:
+    return notebook(path).cells
 
 
 def title(path: Path) -> str:
@@ -129,11 +131,7 @@ class Exercise:
 
 
 def exercises(path: Path) -> list[Exercise]:
-    """The exercises of a page, in order.
-
-    Raises:
-        ValueError: the title of one does not end with its minutes.
-    """
+    """The exercises of a page, in order; ValueError for a title that ends without minutes."""
     found = []
     for cell in cells_of(path):
         for title, label in EXERCISE.findall(cell.source):

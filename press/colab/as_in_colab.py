@@ -29,6 +29,7 @@ from press.colab.cell import stamped
 from press.colab.publish import publish
 from press.contents import ROOT, chapters, copy_tree
 from press.run.execute import children_seconds
+from press.run.stamps import pinned
 
 
 def reachable(folder: Path) -> bool:
@@ -37,18 +38,14 @@ def reachable(folder: Path) -> bool:
     return not subprocess.run([*pip, "--dest", folder, "sacrebleu"], capture_output=True).returncode
 
 
-def torch_pin() -> str:
-    lines = (ROOT / "requirements.txt").read_text(encoding="utf8").splitlines()
-    return next(line for line in lines if line.startswith("torch=="))
-
-
 def environment(folder: Path) -> Path:
     """A virtual environment like Colab's; returns its Python."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    subprocess.run([*pip, torch_pin()], check=True)
-    subprocess.run([*pip, torch_pin(), "-r", Path(__file__).with_name("versions.txt")], check=True)
+    torch = f"torch=={pinned(ROOT / 'requirements.txt')['torch']}"
+    subprocess.run([*pip, torch], check=True)
+    subprocess.run([*pip, torch, "-r", Path(__file__).with_name("versions.txt")], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "google" / "colab").mkdir(parents=True)
     (packages / "google" / "colab" / "__init__.py").touch()

@@ -6,8 +6,6 @@ of their own, labels, and the names and options of directives stay. The blocks a
 book's own Markdown parser finds, so all pieces joined give the very text again.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -121,11 +119,7 @@ def front_matter(text: str) -> list[Piece]:
     found = DESCRIPTION.search(text)
     if found is None:
         return [Piece(text)]
-    return [
-        Piece(text[: found.start()]),
-        Piece(found[0], message=True),
-        Piece(text[found.end() :]),
-    ]
+    return [Piece(text[: found.start()]), Piece(found[0], message=True), Piece(text[found.end() :])]
 
 
 def fence(lines: list[str]) -> list[Piece]:

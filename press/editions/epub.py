@@ -13,6 +13,7 @@ import shutil
 import sys
 import uuid
 import zipfile
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -91,29 +92,14 @@ def xml_id(text: str) -> str:
     return name if re.match(r"[^\W\d]", name) else f"n-{name}"
 
 
+@dataclass
 class Writer:
-    """Turns built pages into files of the EPUB.
+    """Turns built pages into files of the EPUB."""
 
-    Args:
-        site: the built pages.
-        pages: those that the book has.
-        language: theirs.
-    """
-
-    def __init__(self, site: Path, pages: list[str], language: str = "en"):
-        self.site = site
-        self.language = language
-        self.pages = pages
-        self.files: dict[str, bytes] = {}  # name -> content
-
-    def picture(self, address: str, links: Links) -> str:
-        """The address of a picture, which becomes a file of the book."""
-        if urlsplit(address).scheme == "data":
-            return address
-        source = links.path(address)
-        name = f"pictures/{source.name}"
-        self.files[name] = source.read_bytes()
-        return name
+    site: Path
+    pages: list[str]
+    language: str = "en"
+    files: dict[str, bytes] = field(default_factory=dict)  # name -> content
 
     def article(self, page: str) -> Tag:
         """What a page says, as XHTML has it."""
@@ -124,24 +110,27 @@ class Writer:
         for tag in found.select("noscript, summary > p"):
             tag.unwrap()
         seen: set[str] = set()
-        for tag in found.find_all(True):
-            if "id" in tag.attrs:
-                tag["id"] = xml_id(tag["id"])
-                if tag["id"] in seen:
-                    del tag["id"]
-                seen.add(tag.attrs.get("id", ""))
-            if tag.name in NAMES:
-                tag["xmlns"] = NAMES[tag.name]
-            if tag.name == "img":
-                tag.attrs.pop("loading", None)  # a reader shows all of a page
-                tag["src"] = self.picture(tag["src"], links)
-            if tag.name == "a" and "href" in tag.attrs:
-                if address := links.target(tag["href"], name_of):
-                    tag["href"] = address
-                else:
-                    del tag["href"]
-        for box in found.select(".dropdown"):
-            fold(box)
+        for tag in found.find_all(id=True):
+            tag["id"] = xml_id(tag["id"])
+            if tag["id"] in seen:
+                del tag["id"]
+            else:
+                seen.add(tag["id"])
+        for tag in found.find_all(list(NAMES)):
+            tag["xmlns"] = NAMES[tag.name]
+        for tag in found.find_all("img"):
+            tag.attrs.pop("loading", None)  # a reader shows all of a page
+            if urlsplit(tag["src"]).scheme != "data":
+                source = links.path(tag["src"])
+                tag["src"] = f"pictures/{source.name}"
+                self.files[tag["src"]] = source.read_bytes()
+        for tag in found.find_all("a", href=True):
+            links.lead(tag, "href", name_of)
+        for box in found.select(".dropdown"):  # opens on a click without any script
+            if head := box.find(class_="admonition-title"):
+                box.name = "details"
+                head.name = "summary"
+                box.insert(0, head.extract())
         return found
 
     def add(self, page: str) -> list[Entry]:
@@ -161,15 +150,6 @@ class Writer:
         links = "".join(f'<link rel="stylesheet" href="{name}"/>' for name in styles)
         told = {"language": self.language, "title": html.escape(title)}
         return PAGE.substitute(told, styles=links + own, body=body)
-
-
-def fold(box: Tag) -> None:
-    """What opens on a click without any script."""
-    head = box.find(class_="admonition-title")
-    if head is not None:
-        box.name = "details"
-        head.name = "summary"
-        box.insert(0, head.extract())
 
 
 def contents(
@@ -209,11 +189,7 @@ def item(name: str, content: bytes) -> str:
 
 
 def write_epub(site: Path, target: Path) -> int:
-    """Write the book from the built site; returns the number of its pages.
-
-    Raises:
-        Unprintable: a page was not built.
-    """
+    """Write the book from the built site, or raise Unprintable; returns the number of its pages."""
     config = settings()
     pages = core()
     language = config["sphinx"]["config"].get("language", "en")

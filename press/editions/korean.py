@@ -23,8 +23,6 @@ Korean one can be downloaded at its top and uploaded there, and executed again, 
 English. `python -m press.colab.as_in_colab book/01_parallel_text.ipynb` runs one as Colab would.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import difflib
@@ -61,6 +59,7 @@ from press.editions.blocks import (
 )
 from press.editions.said import Dictionary, in_words, markdown_in_words
 from press.outlines import with_outlines
+from press.reading import Cell
 from press.run.numbers import PAIR
 from press.run.outputs import write
 
@@ -71,7 +70,6 @@ WORDS = "_words"  # the catalogue of the words round the pages, kept by hand
 FIGURES = "_figures"  # the catalogue of the words in diagrams, kept by hand
 LABELS = "_labels"  # the catalogue of what stands at the axes of figures, kept by hand
 AXES = {"xlabel", "ylabel", "title", "label", "set_xlabel", "set_ylabel", "set_title"}
-MARKDOWN = "text/markdown"
 PICTURE = "image/svg+xml"
 TITLE = re.compile(r"(?m)^# (.*)$")  # of a page
 FOREST = '<div class="forest"'  # how a forest plot begins
@@ -175,33 +173,24 @@ def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
             yield path.stem, cut(path.read_text(encoding="utf8"))
         return
     path = file_of(page, root)
-    if path.suffix == ".md":
-        yield path.stem, cut(path.read_text(encoding="utf8"))
-        return
-    for cell in nbformat.read(path, as_version=4).cells:
-        context = f"{path.stem} {cell.id}"
+    for context, _, _, pieces in texts_in(reading.cells_of(path), path):
+        yield context, pieces
+
+
+def texts_in(cells: list[Cell], path: Path) -> Iterator[tuple[str, dict, str, list[Piece]]]:
+    """The texts of a page's cells: of each its context, its place by holder and key, its pieces."""
+    for cell in cells:
+        context = path.stem if path.suffix == ".md" else f"{path.stem} {cell.id}"
         if cell.cell_type == "markdown":
-            yield context, cut(cell.source)
-        for holder, key in figure_texts(cell):
-            yield context, words(holder[key])
+            yield context, cell, "source", cut(cell.source)
+        shown = cell.metadata.get("mystnb", {})
+        for part, key in (("figure", "caption"), ("image", "alt")):
+            if key in shown.get(part, {}):
+                yield context, shown[part], key, words(shown[part][key])
 
 
 def student_pages(root: Path) -> list[Path]:
     return sorted((root / "press" / "editions" / "student_pages").glob("*.md"))
-
-
-def figure_texts(cell: nbformat.NotebookNode) -> Iterator[tuple[dict, str]]:
-    """Where a code cell holds the caption and the alternative text of its figure."""
-    shown = cell.metadata.get("mystnb", {})
-    for part, key in (("figure", "caption"), ("image", "alt")):
-        if key in shown.get(part, {}):
-            yield shown[part], key
-
-
-def shown_as_markdown(cell: nbformat.NotebookNode) -> list[dict]:
-    """The outputs of a cell that are Markdown: tables, mostly."""
-    shown = [output.get("data", {}) for output in cell.get("outputs", [])]
-    return [data for data in shown if MARKDOWN in data]
 
 
 def labels_in(code: str) -> list[str]:
@@ -229,7 +218,7 @@ def labels_of_package() -> dict[str, list[str]]:
     }
 
 
-def labels_of(cell: nbformat.NotebookNode) -> list[str]:
+def labels_of(cell: Cell) -> list[str]:
     """What the picture of a figure has at its axes, in words. (The words of an SVG are text.)"""
     shown = [output.get("data", {}) for output in cell.get("outputs", [])]
     if "figure" not in cell.metadata.get("mystnb", {}) or any(PICTURE in data for data in shown):
@@ -240,7 +229,7 @@ def labels_of(cell: nbformat.NotebookNode) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def labels_in_korean(cell: nbformat.NotebookNode, texts: Texts) -> str:
+def labels_in_korean(cell: Cell, texts: Texts) -> str:
     """What follows a figure's caption: its English words, each with its Korean."""
     found = [(one, texts.get(Message("figure", one))) for one in labels_of(cell)]
     words = [f"{' '.join(one.split())} – {korean.text}" for one, korean in found if korean]
@@ -255,8 +244,10 @@ def picture_in_korean(svg: str, words: Dictionary) -> str:
 def plot_in_korean(html: str, words: Dictionary) -> str:
     """A forest plot with what it says in words in Korean; a claim that is not there stays English.
 
-    What a run lacks stands behind the run's name, which stays.
+    What a run lacks stands behind the run's name, which stays. Other HTML stays, too.
     """
+    if FOREST not in html:
+        return html
 
     def korean(found: re.Match) -> str:
         return found[1] + escape(in_words(unescape(found[2]), words))
@@ -265,6 +256,13 @@ def plot_in_korean(html: str, words: Dictionary) -> str:
     html = re.sub(r"(: [\w-]+ )(has \d+ of \d+ seeds)", korean, html)
     html = re.sub(r'(>\s*|aria-label=")([^<>"]*[^<>"\s])(?=\s*<|")', korean, html)
     return re.sub(r'(role="rowheader") lang="en"([^>]*>[^<]*[가-힣])', r"\1\2", html)
+
+
+IN_KOREAN = {  # kinds of outputs
+    "text/markdown": markdown_in_words,
+    "text/html": plot_in_korean,
+    PICTURE: picture_in_korean,
+}
 
 
 def messages(page: str, root: Path = ROOT) -> list[Message]:
@@ -286,11 +284,7 @@ def catalogue(page: str, root: Path = ROOT) -> Path:
 
 
 def read(page: str, root: Path = ROOT) -> Texts:
-    """The catalogue of a page; empty if there is none yet.
-
-    Raises:
-        Broken: the file cannot be read.
-    """
+    """The catalogue of a page, empty if there is none yet; Broken if it cannot be read."""
     path = catalogue(page, root)
     if not path.is_file():
         return {}
@@ -364,11 +358,7 @@ def updated(new: list[Message], old: Texts, others: Texts) -> Texts:
 
 
 def update(names: Iterable[str] = (), root: Path = ROOT) -> list[str]:
-    """Bring the catalogue up to the English, and begin the pages that are named.
-
-    Returns:
-        The pages whose files changed.
-    """
+    """Bring the catalogue up to the English, and begin these pages; returns those that changed."""
     before = {page: read(page, root) for page in (SITE, STUDENT, *begun(root))}
     others = {message: korean for texts in before.values() for message, korean in texts.items()}
     changed = []
@@ -406,62 +396,42 @@ def with_notice(text: str, notice: str, titles: Texts) -> str:
     return TITLE.sub(head, text, count=1)
 
 
-def translated(page: str, root: Path = ROOT) -> tuple[str | nbformat.NotebookNode, Lookup]:
-    """A page in Korean, and what is missing; a page without catalogue stays English."""
+def translated(page: str, root: Path = ROOT) -> tuple[nbformat.NotebookNode, Lookup]:
+    """A page in Korean, and what is missing; a page without catalogue stays English.
+
+    A page of Markdown is one cell.
+    """
     look = Lookup(read(page, root), words_of(SAID, root))
     path = file_of(page, root)
-    if path.suffix == ".md":
-        ((context, pieces),) = texts_of(page, root)
-        text = look.joined(context, pieces)
-        notice = notice_of(look)
-        return with_notice(text, notice, read(SITE, root)) if notice else text, look
-    notebook = nbformat.read(path, as_version=4)
+    notebook = reading.notebook(path)
+    for context, holder, key, pieces in texts_in(notebook.cells, path):
+        holder[key] = look.joined(context, pieces)
     labels = read(LABELS, root)
-    for cell in notebook.cells:
-        context = f"{path.stem} {cell.id}"
-        if cell.cell_type == "markdown":
-            cell.source = look.joined(context, cut(cell.source))
-        for holder, key in figure_texts(cell):
-            holder[key] = look.joined(context, words(holder[key]))
-        for data in shown_as_markdown(cell) if look.texts else ():
-            data[MARKDOWN] = markdown_in_words(data[MARKDOWN], look.said)
-        if look.texts and (within := labels_in_korean(cell, labels)):
+    for cell in notebook.cells if look.texts else ():
+        if within := labels_in_korean(cell, labels):
             figure = cell.metadata.mystnb.figure
             figure.caption = f"{figure.caption.rstrip()} {within}"
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
-            if look.texts and FOREST in data.get("text/html", ""):
-                data["text/html"] = plot_in_korean(data["text/html"], look.said)
-            if look.texts and PICTURE in data:
-                data[PICTURE] = picture_in_korean(data[PICTURE], look.said)
-    if notice := notice_of(look):
+            for kind in IN_KOREAN.keys() & data.keys():
+                data[kind] = IN_KOREAN[kind](data[kind], look.said)
+    if look.missing:
+        notice = PARTLY.format(count=len(look.missing)) if look.texts else WHOLLY
         first = next(c for c in notebook.cells if c.cell_type == "markdown")
         first.source = with_notice(first.source, notice, read(SITE, root))
     return notebook, look
 
 
-def notice_of(look: Lookup) -> str:
-    """What a page says of its state: nothing, if all of it is Korean."""
-    if not look.missing:
-        return ""
-    return WHOLLY if not look.texts else PARTLY.format(count=len(look.missing))
-
-
 def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
-    """Write the edition into `target`; what was generated there before is replaced.
-
-    Raises:
-        FileExistsError: `target` holds something else.
-        Broken: a catalogue does not fit its page.
-    """
+    """Write the edition in place of an older one; Broken if a catalogue does not fit its page."""
     found = {page: translated(page, root) for page in pages(root)}  # all before anything is written
     renew(target, root, ours=(target / FACTS).is_file())
     headings = {}
-    for page, (content, _) in found.items():
+    for page, (notebook, _) in found.items():
         path = file_of(page, target)
-        if isinstance(content, str):
-            path.write_text(content, encoding="utf8", newline="\n")
+        if path.suffix == ".md":
+            path.write_text(notebook.cells[0].source, encoding="utf8", newline="\n")
         else:
-            write(content, path)
+            write(notebook, path)
         headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
     english = [page for page, (_, look) in found.items() if not look.texts]
     facts = {

@@ -8,9 +8,10 @@ A cell of the solution ends with the same call, and shows that it can be passed.
 
 import ast
 import builtins
+import dis
 import re
-import symtable
 from dataclasses import dataclass
+from types import CodeType
 
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
@@ -75,35 +76,20 @@ def blank(source: str, label: str = "") -> str:
     return "\n".join(lines)
 
 
-class Generators(ast.NodeTransformer):
-    """Comprehensions as generators: since Python 3.12 only these have names of their own."""
-
-    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.GeneratorExp:
-        self.generic_visit(node)
-        return ast.GeneratorExp(node.elt, node.generators)
-
-    visit_SetComp = visit_ListComp
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.GeneratorExp:
-        pair = ast.Tuple([node.key, node.value], ast.Load())
-        return self.visit_ListComp(ast.ListComp(pair, node.generators))
-
-
 def names(source: str) -> tuple[set[str], set[str]]:
     """The names that a cell defines, and those that it needs from cells before it."""
-    tree = Generators().visit(parse(source))
-    top = symtable.symtable(ast.unparse(tree), "cell", "exec")
-    symbols = top.get_symbols()
-    defined = {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
-    used = {s.get_name() for s in symbols if s.is_referenced()}
-    tables = list(top.get_children())
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        outer = [s for s in table.get_symbols() if s.is_global()]
-        defined |= {s.get_name() for s in outer if s.is_assigned()}  # := in a comprehension
-        used |= {s.get_name() for s in outer if s.is_referenced()}
-    return defined, used - defined - set(dir(builtins))
+    defined: set[str] = set()
+    used: set[str] = set()
+    waiting = [compile(parse(source), "cell", "exec")]
+    while waiting:
+        code = waiting.pop()
+        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+        stored = {name for kind, name in steps if kind == "STORE_NAME"}  # a class has its own
+        used |= {name for kind, name in steps if kind in ("LOAD_NAME", "LOAD_GLOBAL")} - stored
+        defined |= {name for kind, name in steps if kind == "STORE_GLOBAL"}  # := within a function
+        defined |= stored if code.co_name == "<module>" else set()
+    return defined, used - defined - {*dir(builtins), "__annotations__"}
 
 
 @dataclass
@@ -122,8 +108,9 @@ class Mechanism:
 
         The answer has global names of its own: whatever it defines, the check does not see it.
         """
-        book = "\n\n".join([*self.context, without_call(blank(self.cell, self.label))])
-        given = last_call(self.cell).removeprefix("check(").removesuffix(")")
+        cell, call = parted(blank(self.cell, self.label))
+        book = "\n\n".join([*self.context, cell])
+        given = call.removeprefix("check(").removesuffix(")")
         return f"""\
 book = {{"__name__": "__main__"}}
 exec({book!r}, book)
@@ -133,17 +120,15 @@ book["check"](eval({given!r}, theirs))
 """
 
 
-def without_call(source: str) -> str:
-    return source.rstrip().rpartition("\n")[0]
-
-
-def last_call(source: str) -> str:
-    return source.rstrip().rpartition("\n")[2]
+def parted(source: str) -> tuple[str, str]:
+    """A cell's lines, and its last one."""
+    before, _, last = source.rstrip().rpartition("\n")
+    return before, last
 
 
 def checked(source: str) -> str:
     """The name in a cell's last ``check(name)``, or ``check(name())``; empty if it has none."""
-    found = re.fullmatch(r"check\((\w+)(?:\(\))?\)", last_call(source))
+    found = re.fullmatch(r"check\((\w+)(?:\(\))?\)", parted(source)[1])
     return found[1] if found else ""
 
 

@@ -53,11 +53,7 @@ def anchor(page: str, fragment: str = "") -> str:
 
 
 def read(site: Path, page: str) -> BeautifulSoup:
-    """A built page.
-
-    Raises:
-        Unprintable: it is not there.
-    """
+    """A built page; Unprintable where it is not there."""
     file = site / f"{page}.html"
     if not file.is_file():
         raise Unprintable(f"{file} is not there: build the pages first (make html)")
@@ -81,17 +77,18 @@ class Links:
         """The address of a picture in the joined document."""
         return address if urlsplit(address).scheme else self.path(address).as_uri()
 
-    def target(self, address: str, name: Callable[[str, str], str]) -> str | None:
-        """The address of a link; None if it leads to a page that the edition lacks.
+    def lead(self, tag: Tag, key: str, name: Callable[[str, str], str]) -> None:
+        """Let a link lead to the address that `name` gives to a page and a place on it.
 
-        Args:
-            address: as the page has it.
-            name: gives the address of a page of the edition, and of a place on it.
+        It leads nowhere, if the edition lacks the page.
         """
-        if urlsplit(address).scheme:
-            return address
-        page = self.path(address).with_suffix("").relative_to(self.site).as_posix()
-        return name(page, unquote(urldefrag(address).fragment)) if page in self.pages else None
+        if urlsplit(tag[key]).scheme:
+            return
+        page = self.path(tag[key]).with_suffix("").relative_to(self.site).as_posix()
+        if page in self.pages:
+            tag[key] = name(page, unquote(urldefrag(tag[key]).fragment))
+        else:
+            del tag[key]
 
 
 def article(soup: BeautifulSoup, page: str, links: Links) -> Tag:
@@ -106,10 +103,7 @@ def article(soup: BeautifulSoup, page: str, links: Links) -> Tag:
             elif name == "src":
                 tag[name] = links.source(value)
             elif name in ("href", "xlink:href"):
-                if address := links.target(value, lambda *place: f"#{anchor(*place)}"):
-                    tag[name] = address
-                else:
-                    del tag[name]
+                links.lead(tag, name, lambda *place: f"#{anchor(*place)}")
             elif isinstance(value, str) and "url(#" in value:
                 tag[name] = value.replace("url(#", f"url(#{anchor(page)}--")
     return found

@@ -9,13 +9,11 @@
 The parts must have been made: `make html pdf epub student`, and the package by `python -m build`.
 """
 
-import argparse
 import hashlib
 import re
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
@@ -50,11 +48,7 @@ def pack(target: Path, files: dict[str, bytes]) -> None:
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
-    """Name -> content of the files in a folder.
-
-    Raises:
-        Unmade: there are none.
-    """
+    """Name -> content of the files in a folder; Unmade if there are none."""
     paths = [path for path in folder.rglob("*") if path.is_file()]
     if not paths:
         raise Unmade(f"{folder} is empty or not there: make release makes it")
@@ -76,18 +70,8 @@ def slides_of(site: dict[str, bytes]) -> dict[str, bytes]:
     return found | {"index.html": page.encode()} | {name: site[name] for name in wanted & set(site)}
 
 
-def checksums(paths: Iterable[Path]) -> str:
-    """As `sha256sum -c` reads them."""
-    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths]
-    return "".join(lines)
-
-
 def gather(build: Path, dist: Path) -> list[Path]:
-    """Put what was built beside the package in `dist`; returns all files of the release.
-
-    Raises:
-        Unmade: something is not there.
-    """
+    """Put what was built into `dist`; returns all files of the release, or raises Unmade."""
     package = [dist / f"attnmt-{__version__}{end}" for end in (".tar.gz", "-py3-none-any.whl")]
     printed = [build / kind / f"learning-to-align.{kind}" for kind in ("pdf", "epub")]
     if missing := [path.name for path in (*package, *printed) if not path.is_file()]:
@@ -100,18 +84,16 @@ def gather(build: Path, dist: Path) -> list[Path]:
     for path in printed:
         shutil.copyfile(path, dist / f"{NAME}{path.suffix}")
     paths = sorted([*package, *dist.glob(f"{NAME}*")])
-    (dist / "SHA256SUMS").write_text(checksums(paths), encoding="utf8", newline="\n")
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths]
+    (dist / "SHA256SUMS").write_text("".join(sums), encoding="utf8", newline="\n")
     return [*paths, dist / "SHA256SUMS"]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="has the package already")
-    options = parser.parse_args()
     try:
-        paths = gather(ROOT / "_build", options.dist)
+        paths = gather(ROOT / "_build", ROOT / "dist")
     except Unmade as error:
-        parser.error(str(error))
+        sys.exit(str(error))
     for path in paths:
         print(f"{path.stat().st_size / 1e6:8.2f} MB  {path}")
     return 0

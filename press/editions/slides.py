@@ -51,7 +51,6 @@ COLUMNS = 84
 ITEM_WORDS = 34
 CAPTION_WORDS = 30
 TABLE_ROWS = 13
-CLAIMS = 20  # more claims are shown without their numbers
 FOREST_ROOM = 545  # a forest plot cannot shrink, and a slide may have a second heading
 AXIS = 155  # of it, for the key and the axis
 CLAIM, BESIDE = 35, 25  # letters in a line of a claim, and in one beside its interval
@@ -245,7 +244,8 @@ class Deck:
         elif node.get("nb_element") == "cell_code":
             self.cell(node)
         elif isinstance(node, nodes.figure):
-            self.figure(node)
+            caption = node.next_node(nodes.caption)
+            self.picture(node[0], caption.children if caption else ())
         elif isinstance(node, nodes.image | nodes.raw):
             self.picture(node, ())
         elif "live-figure" in node["classes"]:
@@ -327,19 +327,9 @@ class Deck:
             self.slides[-1].items[-1] += said
 
     def table(self, node: nodes.table) -> None:
-        whole = node.deepcopy()
-        rows = list(whole.findall(nodes.row))
-        names = [entry.astext() for entry in rows[0]]
-        if "verdict" in names:  # the claims: fewer columns are legible
-            out = {"source", "measured here"} if len(rows) > CLAIMS else {"source"}
-            columns = list(whole.findall(nodes.colspec))
-            for number in reversed([n for n, name in enumerate(names) if name in out]):
-                columns[number].parent.remove(columns[number])
-                for row in rows:
-                    del row[number]
-        elif len(rows) > TABLE_ROWS:
+        texts = [[entry.astext() for entry in row] for row in node.findall(nodes.row)]
+        if len(texts) > TABLE_ROWS:
             return
-        texts = [[entry.astext() for entry in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
         room = 90 - 2 * len(widths)  # letters in a row
         shares = [max(9, int(width * room / max(room, sum(widths)))) for width in widths]
@@ -348,7 +338,7 @@ class Deck:
             for row in texts
         ]
         for part in parts(heights[1:], ROOM - heights[0]):
-            some = whole.deepcopy()
+            some = node.deepcopy()
             body = some.next_node(nodes.tbody)
             body[:] = body[part]
             height = heights[0] + sum(heights[1:][part])
@@ -369,10 +359,6 @@ class Deck:
         mark = f'<span class="number">({number})</span>' if number else ""
         shown = f"<div>{mathml(tex, display=True)}</div>{mark}"
         self.show("equation", shown, height + 30, lines=len(rows))
-
-    def figure(self, node: nodes.figure) -> None:
-        caption = node.next_node(nodes.caption)
-        self.picture(node[0], caption.children if caption else ())
 
     def picture(self, node: nodes.Node, caption: Words) -> None:
         """With the beginning of its caption; of other HTML, German sentences with their words."""
@@ -502,11 +488,8 @@ class Deck:
         for slide in self.slides:
             here = "".join(item.signatures for item in slide.items).splitlines()
             last = here[0] if here else last
-            if (
-                re.search('class="item (picture|table|output)', slide.shown)
-                and "BLEU" in slide.shown
-            ):
-                slide.signature = last
+            seen = re.search('class="item (picture|table|output)', slide.shown)
+            slide.signature = last if seen and "BLEU" in slide.shown else ""
 
     def merge(self) -> None:
         """A heading with nothing to show: what is said goes to the next one below it, or back."""

@@ -19,14 +19,7 @@ import nbformat
 
 from press.colab.cell import put_cell, stamp_config
 from press.contents import ROOT, chapters, renew, untracked
-from press.editions.mechanisms import (
-    BLANK,
-    MECHANISM,
-    Misplaced,
-    blank,
-    tagged,
-    without_solutions,
-)
+from press.editions.mechanisms import BLANK, MECHANISM, Misplaced, blank, tagged, without_solutions
 from press.run.outputs import write
 from press.run.stamps import TO_WRITE, stale, stamp
 

@@ -9,15 +9,13 @@
 """
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import nbformat
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from attnmt.book.tables import with_range
@@ -44,10 +42,10 @@ class ExerciseIndex(SphinxDirective):
         return [ExerciseIndexNode()]
 
 
-def numbered(env: BuildEnvironment, name: str, title: str) -> str:
+def titled(path: Path, root: Path) -> str:
     """A page's title behind its number, if it has one."""
-    number = chapter_numbers(Path(env.srcdir)).get(name)
-    return f"{number}. {title}" if number else title
+    number = chapter_numbers(root).get(path.stem)
+    return f"{number}. {reading.title(path)}" if number else reading.title(path)
 
 
 def entry(
@@ -91,47 +89,10 @@ def fill_exercise_index(app: Sphinx, doctree: nodes.document, page: str) -> None
                 if exercise["docname"] == where and exercise["type"].startswith("exercise")
             ]
             if items:
-                title = numbered(app.env, Path(where).name, app.env.titles[where].astext())
+                title = titled(Path(app.env.doc2path(where)), Path(app.srcdir))
                 filled.append(nodes.rubric("", title))
                 filled.append(nodes.bullet_list("", *items))
         place.replace_self(filled)
-
-
-# ------------------------------------------------------------------ lists in Markdown
-
-
-class Markdown(SphinxDirective, ABC):
-    """A directive that shows lines of Markdown: a subclass says which, and their class."""
-
-    shown_as = "wide-table"
-
-    @abstractmethod
-    def lines(self) -> list[str]:
-        """The lines of Markdown."""
-
-    @property
-    def root(self) -> Path:
-        return Path(self.env.srcdir)
-
-    def study(self, name: str) -> dict:
-        """The results of a study."""
-        path = self.root / "results" / "studies" / f"{name}.json"
-        self.env.note_dependency(str(path))
-        return json.loads(path.read_text(encoding="utf-8"))
-
-    def notebooks(self) -> Iterator[tuple[Path, str, nbformat.NotebookNode]]:
-        """Of each notebook of the book: its file, its number and title, and the notebook itself."""
-        for path in chapters(self.root):
-            self.env.note_dependency(str(path))
-            notebook = nbformat.read(path, as_version=4)
-            yield path, numbered(self.env, path.stem, reading.title(path)), notebook
-
-    def run(self) -> list[nodes.Node]:
-        parent = nodes.container("", classes=self.shown_as.split())
-        words = said(self.env.srcdir, self.env.docname)
-        lines = [line_in_words(line, words) for line in self.lines()]
-        self.state.nested_parse(StringList(lines), self.content_offset, parent)
-        return [parent]
 
 
 # ----------------------------------------------------------------------------- its minutes
@@ -139,13 +100,8 @@ class Markdown(SphinxDirective, ABC):
 BESIDES = ("primer", "evidence_2", "block_by_numbers", "locking_on", "another_tutorial")
 
 
-def time_to_learn(title: Callable[[Path], str], root: Path) -> list[str]:
-    """Lines of Markdown: the minutes of each page, and their sums over the core.
-
-    Args:
-        title: gives the words of a link to a page.
-        root: the folder that holds `book`.
-    """
+def time_to_learn(root: Path) -> list[str]:
+    """Lines of Markdown: the minutes of each page, and their sums over the core."""
 
     def minutes(path: Path) -> tuple[float, int, int]:
         found = reading.exercises(path)
@@ -156,7 +112,7 @@ def time_to_learn(title: Callable[[Path], str], root: Path) -> list[str]:
         return f"| {name} | {read:.0f} | {shown} |"
 
     def pages(paths: Iterable[Path]) -> list[str]:
-        return [row(f"[{title(path)}]({path.name})", *minutes(path)) for path in paths]
+        return [row(f"[{titled(path, root)}]({path.name})", *minutes(path)) for path in paths]
 
     head = "| page | to read | exercises | to solve |"
     read, number, work = map(sum, zip(*map(minutes, reading.core(root)), strict=True))
@@ -164,19 +120,6 @@ def time_to_learn(title: Callable[[Path], str], root: Path) -> list[str]:
     total = f"| **the pages above** | {hours} |"
     besides = [reading.page(name, root) for name in BESIDES]
     return [head, "|---|---|---|---|", *pages(reading.core(root)), total, *pages(besides)]
-
-
-class TimeToLearn(Markdown):
-    """``{time-to-learn}``"""
-
-    shown_as = "time-to-learn"
-
-    def lines(self) -> list[str]:
-        def title(path: Path) -> str:
-            self.env.note_dependency(str(path))
-            return numbered(self.env, path.stem, reading.title(path))
-
-        return time_to_learn(title, self.root)
 
 
 # -------------------------------------------------------------------------- running times
@@ -188,16 +131,6 @@ def running_times(spent: list[tuple[str, int | None]]) -> list[str]:
     total = sum(seconds or 0 for _, seconds in spent)
     rows = [("notebook", "CPU-seconds"), ("---", "---"), *rows, ("all", f"{total:,}")]
     return [f"| {name} | {seconds} |" for name, seconds in rows]
-
-
-class RunningTimes(Markdown):
-    """``{running-times}``"""
-
-    shown_as = "running-times"
-
-    def lines(self) -> list[str]:
-        stamps = [(title, book.metadata.get("attnmt", {})) for _, title, book in self.notebooks()]
-        return running_times([(title, stamp.get("cpu_seconds")) for title, stamp in stamps])
 
 
 # --------------------------------------------------------------------------------- claims
@@ -218,21 +151,14 @@ def whole_list(study: dict) -> str:
     )
 
 
-class FrozenClaims(Markdown):
-    """``{frozen-claims}``"""
-
-    shown_as = "wide-table frozen-claims"
-
-    def lines(self) -> list[str]:
-        results = self.root / "results"
-        for path in [results / "claims.toml", *sorted(results.glob("*.json"))]:
-            self.env.note_dependency(str(path))
-        rows = judge()
-        lines = [*summary(rows).splitlines(), "", whole_list(self.study("whole_list"))]
-        for kind, title in KINDS.items():
-            some = [row for row in rows if row.claim.kind == kind]
-            lines += ["", f"**{kind}. {title}**", "", *verdict_table(some).splitlines()]
-        return lines
+def frozen_claims(study: dict) -> list[str]:
+    """Lines of Markdown: how the list came out, and a table for each kind of row."""
+    rows = judge()
+    lines = [*summary(rows).splitlines(), "", whole_list(study)]
+    for kind, title in KINDS.items():
+        some = [row for row in rows if row.claim.kind == kind]
+        lines += ["", f"**{kind}. {title}**", "", *verdict_table(some).splitlines()]
+    return lines
 
 
 # ------------------------------------------------------------------------- recorded runs
@@ -289,19 +215,6 @@ def trained_models(runs: Iterable[Run], long: int) -> list[str]:
     return [*lines, "", f"BLEU: `{found[0].bleu.signature}`"]
 
 
-class TrainedModels(Markdown):
-    """``{trained-models} CORPUS``"""
-
-    required_arguments = 1
-
-    def lines(self) -> list[str]:
-        (corpus,) = self.arguments
-        paths = sorted((self.root / "results").glob(f"*-{corpus}-*.json"))
-        for path in paths:
-            self.env.note_dependency(str(path))
-        return trained_models([load_run(path.stem, path.parent) for path in paths], LONG[corpus])
-
-
 # ------------------------------------------------------------------------- the truth rule
 
 SHOWN = {  # kind of luck in the study -> how the page says it
@@ -341,22 +254,68 @@ def truth_rule(study: dict) -> list[str]:
     return [*lines, "", after]
 
 
-class TruthRule(Markdown):
-    """``{truth-rule}``"""
+# ------------------------------------------------------------------------ their directives
 
-    shown_as = "truth-rule"
 
-    def lines(self) -> list[str]:
-        return truth_rule(self.study("truth_rule"))
+def study(name: str, root: Path) -> dict:
+    """The results of a study."""
+    return json.loads((root / "results/studies" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def executed(root: Path) -> list[tuple[str, int | None]]:
+    """The book's notebooks: number and title, and CPU-seconds."""
+    books = [(path, nbformat.read(path, as_version=4).metadata) for path in chapters(root)]
+    return [(titled(path, root), told.get("attnmt", {}).get("cpu_seconds")) for path, told in books]
+
+
+def recorded(root: Path, corpus: str) -> list[Run]:
+    """All recorded runs on a corpus."""
+    paths = sorted((root / "results").glob(f"*-{corpus}-*.json"))
+    return [load_run(path.stem, path.parent) for path in paths]
+
+
+LISTS: dict[str, tuple[str, str, Callable]] = {  # its files, its class, and its lines
+    "time-to-learn": ("book/*", "time-to-learn", time_to_learn),
+    "running-times": ("book/*", "running-times", lambda root: running_times(executed(root))),
+    "frozen-claims": (
+        "results/**/*",
+        "wide-table frozen-claims",
+        lambda root: frozen_claims(study("whole_list", root)),
+    ),
+    "trained-models": (
+        "results/*.json",
+        "wide-table",
+        lambda root, corpus: trained_models(recorded(root, corpus), LONG[corpus]),
+    ),
+    "truth-rule": (
+        "results/studies/truth_rule.json",
+        "truth-rule",
+        lambda root: truth_rule(study("truth_rule", root)),
+    ),
+}
+
+
+class MarkdownList(SphinxDirective):
+    """A list of `LISTS`, which the page depends on."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.srcdir)
+        files, shown_as, lines = LISTS[self.name]
+        for path in root.glob(files):
+            self.env.note_dependency(str(path))
+        words = said(root, self.env.docname)
+        text = [line_in_words(line, words) for line in lines(root, *self.arguments)]
+        parent = nodes.container("", classes=shown_as.split())
+        self.state.nested_parse(StringList(text), self.content_offset, parent)
+        return [parent]
 
 
 def setup(app: Sphinx) -> dict:
     app.add_node(ExerciseIndexNode)
     app.add_directive("exercise-index", ExerciseIndex)
-    app.add_directive("time-to-learn", TimeToLearn)
-    app.add_directive("running-times", RunningTimes)
-    app.add_directive("frozen-claims", FrozenClaims)
-    app.add_directive("truth-rule", TruthRule)
-    app.add_directive("trained-models", TrainedModels)
+    for name in LISTS:
+        app.add_directive(name, MarkdownList)
     app.connect("doctree-resolved", fill_exercise_index)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -64,14 +64,6 @@ def add_buttons(
         add_button(context, label, icon, context["pathto"](HELP), tooltip)
 
 
-def name_by_words(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
-) -> None:
-    """Let a box of hidden code have the name that is seen on it: who speaks to a page says that."""
-    if "body" in context:
-        context["body"] = re.sub(r'<summary aria-label="[^"]*">', "<summary>", context["body"])
-
-
 def inline_alignments(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put alignment figures into the page itself; a picture in a file has no titles to show."""
     if app.builder.format != "html":
@@ -117,7 +109,6 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", choose_buttons, priority=900)
     app.connect("config-inited", drop_thebe)
     app.connect("html-page-context", add_buttons, priority=900)
-    app.connect("html-page-context", name_by_words)
     app.connect("doctree-resolved", inline_alignments)
     app.connect("doctree-resolved", keep_columns)
     app.connect("autodoc-skip-member", skip_tuple_fields)

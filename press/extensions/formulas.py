@@ -63,11 +63,7 @@ def engine() -> quickjs.Function:
 
 @functools.cache
 def mathml(tex: str, *, display: bool = False) -> str:
-    """A formula of LaTeX as MathML.
-
-    Raises:
-        Unset: Temml does not understand it.
-    """
+    """A formula of LaTeX as MathML; Unset where Temml does not understand it."""
     # Sphinx counts equations: LaTeX's own environments must not
     tex = re.sub(r"(\\(?:begin|end)\{(?:equation|align|gather))\}", r"\1*}", tex.strip())
     if r"\\" in tex and r"\begin" not in tex:

@@ -109,12 +109,6 @@ def drop_unbuilt(app: Sphinx, config: Config) -> None:
         config.language_beside = {}
 
 
-def has_twin(app: Sphinx, pagename: str) -> bool:
-    """Whether a page is there in the language beside it."""
-    texts = app.config.language_beside.get("texts")
-    return texts is None or Path(app.srcdir, texts, f"{Path(pagename).name}.po").is_file()
-
-
 def add_switch(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
@@ -123,7 +117,8 @@ def add_switch(
     if not beside or doctree is None:
         return
     up = "../" * pagename.count("/")
-    twin = has_twin(app, pagename)
+    texts = beside.get("texts")
+    twin = texts is None or Path(app.srcdir, texts, f"{Path(pagename).name}.po").is_file()
     address = f"{up}{beside['path']}{pagename if twin else app.config.root_doc}.html"
     add_button(context, "language", "fas fa-language", address, beside["name"])
     context["body"] += SAME_PLACE.replace("CODE", json.dumps(beside["code"]))
@@ -161,18 +156,23 @@ def replace_words(app: Sphinx, config: Config) -> None:
     app.translator = locale.get_translator()
 
 
-def mark_english(
+def in_its_language(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    """An English page says so, and of its title and the note below it that they are not."""
-    if doctree is None or pagename not in facts(app.srcdir).get("english", []):
+    """An English page says so, and of its title and the note below it that they are not.
+
+    Korean keeps its particles.
+    """
+    if doctree is None:
         return
-    language = f'lang="{app.config.language}"'
-    body = context["body"].replace("<section ", '<section lang="en" ', 1)
-    body = re.sub(r"<h1>(?=[^<]*[가-힣])", f"<h1 {language}>", body, count=1)
-    context["body"] = body.replace(
-        '<div class="admonition note">', f'<div {language} class="admonition note">', 1
-    )
+    body = context["body"]
+    language = app.config.language
+    if pagename in facts(app.srcdir).get("english", []):
+        body = body.replace("<section ", '<section lang="en" ', 1)
+        body = re.sub(r"<h1>(?=[^<]*[가-힣])", f'<h1 lang="{language}">', body, count=1)
+        note = '<div class="admonition note">'
+        body = body.replace(note, note.replace("<div", f'<div lang="{language}"'), 1)
+    context["body"] = with_particles(body) if language == "ko" else body
 
 
 def with_particles(body: str) -> str:
@@ -185,13 +185,6 @@ def with_particles(body: str) -> str:
     return BEFORE_PARTICLE.sub(joined, FORMULA.sub(r'<span class="unbroken">\1\2</span>', body))
 
 
-def keep_particles(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
-) -> None:
-    if doctree is not None and app.config.language == "ko":
-        context["body"] = with_particles(context["body"])
-
-
 def setup(app: Sphinx) -> dict:
     app.add_config_value("language_beside", {}, "html", [dict])
     app.add_config_value("site_words", {}, "html", [dict])
@@ -199,6 +192,5 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", drop_unbuilt)
     app.connect("config-inited", replace_words)
     app.connect("html-page-context", add_switch, priority=900)
-    app.connect("html-page-context", mark_english)
-    app.connect("html-page-context", keep_particles)
+    app.connect("html-page-context", in_its_language)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

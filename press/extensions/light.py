@@ -37,7 +37,7 @@ STYLE = "site.css"
 SCRIPT = "site.js"
 OWN = ("live/", f"{formulas.FOLDER}/", STYLE)  # styles that only some pages load
 LATER = ("searchtools.js", "language_data.js")  # scripts of the search page alone
-TABS = "design-tabs.js"  # asks for its own tag; no use without tabs
+TABS = "design-tabs.js"  # asks for its own tag; the book has no tabs
 SEARCH = "searchindex.js"
 INDEX = re.compile(r"(?s)(Search\.setIndex\()(.*)(\))")
 NO_WORD = re.compile(  # the 1.00 of a colour bar, and a word after it; a piece of 0.0125
@@ -72,11 +72,6 @@ MENDED = (
     ('<div class="citation" ', 'role="listitem" '),
     ('<i class="fa', 'aria-hidden="true"'),
 )
-
-
-def digest(text: str) -> str:
-    """A few letters that change with a text: browsers then ask for it again."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 # --------------------------------------------------------------------------------- one of each
@@ -145,31 +140,19 @@ def scripts_of(page: str) -> list[str]:
     return found
 
 
-def styles_of(page: str) -> list[str]:
-    """The style sheets that all pages load, in their order."""
-    return [name for _, name in SHEET.findall(page) if not name.startswith(OWN)]
-
-
 # ------------------------------------------------------------------------------------- a page
 
 
-def light(page: str, style: str, script: str, size: Callable[[str], tuple[int, int] | None]) -> str:
-    """A page that loads one style sheet and one script.
-
-    Args:
-        page: HTML, as the theme makes it.
-        style: what stands behind the style sheet's address, to tell one version from another.
-        script: the same for the script.
-        size: the width and height of a picture, from its address.
-    """
+def light(page: str, size: Callable[[str], tuple[int, int] | None]) -> str:
+    """A page that loads one style sheet and one script; `size` is that of a picture."""
     static = SHEET.search(page)[1].partition("_static/")[0] + "_static"
     more = [tag[0] for tag in SHEET.finditer(page) if tag[2].startswith(OWN)]
     if "<math" in page:
         more.append(f'<link rel="stylesheet" href="{static}/{formulas.FOLDER}/math.css">\n')
     head = [
-        f'<link rel="stylesheet" href="{static}/{STYLE}?v={style}">\n',
+        f'<link rel="stylesheet" href="{static}/{STYLE}?v=new">\n',
         *more,
-        f'<script defer src="{static}/{SCRIPT}?v={script}"></script>\n',
+        f'<script defer src="{static}/{SCRIPT}?v=new"></script>\n',
     ]
     name = PAGE_NAME.search(page)
     place = SHEET.search(page).start()
@@ -193,7 +176,7 @@ def later(script: re.Match) -> str:
         return script[0]
     if name in (*LATER, SEARCH):
         return f'<script defer src="{address}"></script>\n'
-    return script[0] if name == TABS and "sd-tab-set" in script.string else ""
+    return ""
 
 
 def without_labels(index: str) -> str:
@@ -212,6 +195,7 @@ def without_labels(index: str) -> str:
 def mended(page: str) -> str:
     """A page with the roles that are missing, and without those that are wrong."""
     page = page.replace(' role="doc-biblioentry"', "")
+    page = re.sub(r'<summary aria-label="[^"]*">', "<summary>", page)  # it is named by its words
     wide = '<div class="pst-scrollable-table-container"'  # the keyboard must be able to scroll it
     page = page.replace(wide, f'{wide} tabindex="0"')
     for start, attributes in MENDED:
@@ -286,10 +270,12 @@ def lighten(site: Path, words: Dictionary | None = None) -> None:
     script = told(one_script(static, names, settings), words)
     modules = [path.read_text(encoding="utf8") for path in static.rglob("*.mjs")]
     used = words_in("".join([script, *modules])) | names_in("".join(themed.values()))
-    sheets = dict.fromkeys(name for page in heavy.values() for name in styles_of(page))
-    style = one_style(static, sheets, used)
-    (static / STYLE).write_text(style, encoding="utf8", newline="\n")
-    (static / SCRIPT).write_text(script, encoding="utf8", newline="\n")
+    sheets = dict.fromkeys(name for page in heavy.values() for _, name in SHEET.findall(page))
+    style = one_style(static, [name for name in sheets if not name.startswith(OWN)], used)
+    marks = {}  # that change with a file: browsers then ask for it again
+    for name, text in ((STYLE, style), (SCRIPT, script)):
+        (static / name).write_text(text, encoding="utf8", newline="\n")
+        marks[name] = hashlib.sha256(text.encode()).hexdigest()[:8]
     for path, page in themed.items():
 
         def size(address: str, folder: Path = path.parent) -> tuple[int, int] | None:
@@ -297,9 +283,9 @@ def lighten(site: Path, words: Dictionary | None = None) -> None:
             return picture_size(picture) if picture.is_file() else None
 
         if path in heavy:
-            page = told(light(page, digest(style), digest(script), size=size), words)
-        for name, text in ((STYLE, style), (SCRIPT, script)):
-            page = re.sub(rf"{re.escape(name)}\?v=\w+", f"{name}?v={digest(text)}", page)
+            page = told(light(page, size), words)
+        for name, mark in marks.items():
+            page = re.sub(rf"{re.escape(name)}\?v=\w+", f"{name}?v={mark}", page)
         path.write_text(page, encoding="utf8", newline="\n")
 
 

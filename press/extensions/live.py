@@ -25,8 +25,6 @@ touches it, the weights of a sentence before and after a training. A page withou
 nothing of all this.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import inspect
@@ -48,6 +46,7 @@ from attnmt.attention import Attention, weigh
 from attnmt.book.live import weights
 from attnmt.decoder import LuongDecoder
 from press.contents import ROOT
+from press.editions.said import Dictionary, in_words
 from press.source import without_docstrings
 
 logger = logging.getLogger(__name__)
@@ -55,49 +54,30 @@ SOURCE = ROOT / "book" / "_live"
 MODULES = tuple(sorted(path.name for path in SOURCE.iterdir() if path.is_file()))
 FOLDER = "live"  # of the site's _static
 SHOWN = "live_models"  # in a page's metadata, if it has a component: the models that it may fetch
-LIMIT = 5_000_000  # bytes that one page may fetch
 TASKS = ("german", "copy", "reverse", "own")
 HEIGHT = 720
 
-SERVE = "<code>python3 -m http.server --directory _build/html</code>"
-ADDRESS = "<code>http://localhost:8000</code>"
-START = {"en": "Try it", "ko": "해 보기"}  # the button
-LANGUAGES = tuple(START)
+LANGUAGES = ("en", "ko")  # of the stills
+START = "Try it"  # the button
 SCRIPTLESS = {
-    "live": {
-        "en": "Here a model translates as you type, where scripts are allowed. "
-        "This is how it begins.",
-        "ko": "스크립트를 켜면 입력하는 대로 모델이 번역합니다. 처음 모습은 이렇습니다.",
-    },
-    "learn": {
-        "en": "Here a network learns to look at the right word, where scripts are allowed.",
-        "ko": "스크립트를 켜면 신경망이 맞는 단어를 보는 법을 여기에서 배웁니다.",
-    },
+    "live": "Here a model translates as you type, where scripts are allowed. "
+    "This is how it begins.",
+    "learn": "Here a network learns to look at the right word, where scripts are allowed.",
 }
+SERVE = (
+    "Type <code>python3 -m http.server --directory _build/html</code> "
+    "and open <code>http://localhost:8000</code>."
+)
 FROM_FILE = {
-    "live": {
-        "en": "Browsers run no model from a page that was opened as a file. "
-        f"Type {SERVE} and open {ADDRESS}.",
-        "ko": "파일로 연 페이지에서는 브라우저가 모델을 실행하지 않습니다. "
-        f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
-    },
-    "learn": {
-        "en": "Browsers train nothing on a page that was opened as a file. "
-        f"Type {SERVE} and open {ADDRESS}.",
-        "ko": "파일로 연 페이지에서는 브라우저가 학습을 실행하지 않습니다. "
-        f"{SERVE} 명령을 실행하고 {ADDRESS} 주소를 여세요.",
-    },
+    "live": f"Browsers run no model from a page that was opened as a file. {SERVE}",
+    "learn": f"Browsers train nothing on a page that was opened as a file. {SERVE}",
 }
 
 Spec = dict[str, object]  # what a block shows: it names its still
 
 
 def translation(models: str, options: dict) -> Spec:
-    """What a `{live}` block shows.
-
-    Raises:
-        ValueError: a model that there is not, or no sentence.
-    """
+    """What a `{live}` block shows; ValueError for a model that there is not, or no sentence."""
     names = models.split()
     if not 1 <= len(names) <= 2 or not set(names) <= set(weights.SHOWN):
         known = ", ".join(weights.SHOWN)
@@ -109,11 +89,7 @@ def translation(models: str, options: dict) -> Spec:
 
 
 def training(task: str, options: dict) -> Spec:
-    """What a `{learn}` block shows.
-
-    Raises:
-        ValueError: a task that there is not.
-    """
+    """What a `{learn}` block shows; ValueError for a task that there is not."""
     return {"task": directives.choice(task, TASKS)} | options
 
 
@@ -127,8 +103,8 @@ def told(spec: Spec) -> Spec:
         return spec
     step = spec["mode"] == "step"
     files = [SOURCE / "translator.mjs", SOURCE / "sentences.json"]
-    size = sum(map(packed_size, spec["models"][:1] if step else spec["models"]))
-    size += sum(file.stat().st_size for file in files)
+    size = sum(file.stat().st_size for file in files)
+    size += sum(len(packed(name)) for name in (spec["models"][:1] if step else spec["models"]))
     code = {"code": {name: source_of(name) for name in spec["models"]}} if step else {}
     return spec | {"size": f"{size / 1e6:.1f} MB"} | code
 
@@ -144,13 +120,18 @@ BOX = """<div class="live{more}" {what}>\
 false;</script></div>"""
 
 
-def box(spec: Spec, language: str = "en", height: int = HEIGHT) -> str:
+def box(
+    spec: Spec, language: str = "en", words: Dictionary | None = None, height: int = HEIGHT
+) -> str:
     """A block as HTML: what its component is told, its still, and words for those without it."""
     name = kind_of(spec)
+    start, hint, from_file = (
+        in_words(text, words or {}) for text in (START, SCRIPTLESS[name], FROM_FILE[name])
+    )
     if name == "learn":
         what = f'style="min-height: {height}px"'
     else:
-        what = f'data-mode="{spec["mode"]}" data-start="{START[language]}"'
+        what = f'data-mode="{spec["mode"]}" data-start="{start}"'
     return BOX.format(
         name=name,
         more=" learn" if name == "learn" else "",
@@ -158,8 +139,8 @@ def box(spec: Spec, language: str = "en", height: int = HEIGHT) -> str:
         # it cannot end its script
         told=json.dumps(told(spec), ensure_ascii=False).replace("</", "<\\/"),
         still=still(spec, language),
-        hint=SCRIPTLESS[name][language],
-        from_file=FROM_FILE[name][language],
+        hint=hint,
+        from_file=from_file,
     )
 
 
@@ -222,10 +203,6 @@ def packed(name: str) -> bytes:
     return gzip.compress((weights.FOLDER / f"{name}.safetensors").read_bytes(), mtime=0)
 
 
-def packed_size(name: str) -> int:
-    return len(packed(name))
-
-
 def copy_files(target: Path, models: Iterable[str]) -> None:
     """Put the components and these models' weights into a folder of the site."""
     target.mkdir(parents=True, exist_ok=True)
@@ -266,7 +243,7 @@ class Component(SphinxDirective):
         models = self.env.metadata[self.env.docname].setdefault(SHOWN, set())
         models.update(spec.get("models", ()))
         figure = nodes.container(classes=["live-figure"])
-        figure += nodes.raw("", box(spec, language, height), format="html")
+        figure += nodes.raw("", box(spec, language, self.config.site_words, height), format="html")
         caption = nodes.container(classes=["live-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
         figure += caption

@@ -132,30 +132,15 @@ def lines_of(title: str) -> list[str]:
 
 
 def draw(title: str, chapter: str, book: str, path: Path) -> Path:
-    """Draw the picture of a page: its title, and the alignment of the book's first page.
-
-    Args:
-        title: of the page.
-        chapter: "Chapter 3"; may be empty.
-        book: the book's title.
-        path: the PNG to write.
-    """
+    """Draw the picture of a page: its title, and the alignment of the book's first page."""
     figure = Figure(figsize=INCHES, dpi=DPI, facecolor=BACK)
     FigureCanvasAgg(figure)
     font = font_for(title + book) or FONTS[0]
     lines = lines_of(title)
     size = min(46, 180 / len(lines))
     figure.text(0.06, 0.86, chapter, color=QUIET, fontsize=24, family=font)
-    figure.text(
-        0.06,
-        0.52,
-        "\n".join(lines),
-        color=FRONT,
-        fontsize=size,
-        va="center",
-        weight="bold",
-        family=font,
-    )
+    bold = {"color": FRONT, "fontsize": size, "va": "center", "weight": "bold", "family": font}
+    figure.text(0.06, 0.52, "\n".join(lines), **bold)
     below = "" if title == book else book
     figure.text(0.06, 0.1, below, color=QUIET, fontsize=26, family=font)
     ax = figure.add_axes((0.62, 0.12, 0.34, 0.76))

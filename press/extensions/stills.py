@@ -7,8 +7,6 @@ of the pages that `make html` built. The stills of `{learn}` are drawn by the co
 node: two pictures, before and after.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -42,11 +40,7 @@ def told(site: Path, component: str) -> list[dict]:
 
 
 def trained(specs: list[dict]) -> list[dict[str, str]]:
-    """For each, language -> its still.
-
-    Raises:
-        FileNotFoundError: there is no node.
-    """
+    """For each, language -> its still; FileNotFoundError where there is no node."""
     if shutil.which("node") is None:
         raise FileNotFoundError("there is no node, which the stills of {learn} need: install it")
     script = Path(__file__).with_name("learn_still.mjs")

@@ -10,8 +10,6 @@ then it also holds its stamp (`press.run.stamps`), and its sentences the numbers
 widgets, progress bars and other text on stderr.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os

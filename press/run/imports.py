@@ -5,8 +5,6 @@ A package's `__init__.py` that gathers names stands for the modules that it has 
 read from its text; nothing is imported.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

@@ -5,11 +5,8 @@ A cell says `say(kept="19%")` (`attnmt.book.said`), and a sentence has the name 
 the site and the slides show the sentence without them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
@@ -22,30 +19,14 @@ FIRST = re.compile(r"(?m)^[ \t]*(?:(?:[-*+>]|\d+[.)])[ \t]+)*<!--(?:\w+|/)-->")
 LITERAL = re.compile(r"(?ms)^(`{3,}).*?^\1|(`+)(?!`).+?(?<!`)\2(?!`)|\$\$.+?\$\$|\$[^$\n]+\$")
 
 
-@dataclass(frozen=True)
-class Place:
-    """A text of a notebook that may hold marks: a Markdown cell, or the caption of a figure."""
-
-    number: int  # of its cell, from 1
-    holder: NotebookNode
-    key: str
-
-    @property
-    def text(self) -> str:
-        return self.holder[self.key]
-
-    def put(self, new: str) -> None:
-        self.holder[self.key] = new
-
-
-def places(notebook: NotebookNode) -> Iterator[Place]:
-    """The texts that may hold marks."""
+def places(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode, str]]:
+    """The texts that may hold marks: of each the number of its cell, from 1, its holder and key."""
     for number, cell in enumerate(notebook.cells, 1):
         if cell.cell_type == "markdown":
-            yield Place(number, cell, key="source")
+            yield number, cell, "source"
         figure = cell.metadata.get("mystnb", {}).get("figure", {})
         if "caption" in figure:
-            yield Place(number, figure, key="caption")
+            yield number, figure, "caption"
 
 
 def bare(text: str) -> str:
@@ -55,8 +36,8 @@ def bare(text: str) -> str:
 
 def without_marks(notebook: NotebookNode) -> NotebookNode:
     """The notebook itself, its texts without marks."""
-    for place in places(notebook):
-        place.put(bare(place.text))
+    for _, holder, key in places(notebook):
+        holder[key] = bare(holder[key])
     return notebook
 
 
@@ -73,30 +54,27 @@ def said(notebook: NotebookNode) -> tuple[dict[str, tuple[str, int]], list[str]]
     return found, twice
 
 
-def misplaced(place: Place) -> list[str]:
+def misplaced(text: str) -> Iterator[str]:
     """Marks of a text that are not in pairs, or stand where they would be seen."""
-    where = f"cell {place.number}"
-    faults = []
-    if left := MARK.search(PAIR.sub(r"\2", place.text)):
+    if left := MARK.search(PAIR.sub(r"\2", text)):
         pair = "<!--name-->its number<!--/-->, without spaces"
-        faults.append(f"{where}: {left[0]} is in no pair of marks; write {pair}")
-    if FIRST.search(place.text):
-        faults.append(f"{where}: a mark begins a line, which is HTML then; let a word begin it")
-    if any(MARK.search(found[0]) for found in LITERAL.finditer(place.text)):
-        faults.append(f"{where}: a mark stands in code or in a formula, where Colab shows it")
-    return faults
+        yield f"{left[0]} is in no pair of marks; write {pair}"
+    if FIRST.search(text):
+        yield "a mark begins a line, which is HTML then; let a word begin it"
+    if any(MARK.search(found[0]) for found in LITERAL.finditer(text)):
+        yield "a mark stands in code or in a formula, where Colab shows it"
 
 
 def unfit(notebook: NotebookNode) -> list[str]:
     """Marks that are broken, names that nobody says, and names that nothing shows."""
     facts, found = said(notebook)
     shown = set()
-    for place in places(notebook):
-        found += misplaced(place)
-        for name, _ in PAIR.findall(place.text):
+    for number, holder, key in places(notebook):
+        found += [f"cell {number}: {fault}" for fault in misplaced(holder[key])]
+        for name, _ in PAIR.findall(holder[key]):
             shown.add(name)
             if name not in facts:
-                found.append(f"cell {place.number} shows {name}, and no cell says it")
+                found.append(f"cell {number} shows {name}, and no cell says it")
     for name in sorted(facts.keys() - shown):
         found.append(f"cell {facts[name][1]} says {name}, and no Markdown shows <!--{name}-->")
     return found
@@ -110,19 +88,20 @@ def fill(notebook: NotebookNode) -> str | None:
     if found := unfit(notebook):
         return "\n".join(found)
     facts, _ = said(notebook)
-    for place in places(notebook):
-        place.put(PAIR.sub(lambda pair: f"<!--{pair[1]}-->{facts[pair[1]][0]}<!--/-->", place.text))
+    for _, holder, key in places(notebook):
+        told = PAIR.sub(lambda pair: f"<!--{pair[1]}-->{facts[pair[1]][0]}<!--/-->", holder[key])
+        holder[key] = told
     return None
 
 
 def faults(notebook: NotebookNode) -> list[str]:
     """Everything that is wrong with the numbers of a stored notebook."""
     facts, _ = said(notebook)
-    shown = [(place, pair) for place in places(notebook) for pair in PAIR.findall(place.text)]
     old = [
-        f"cell {place.number} shows {name} as {text!r}, and cell {facts[name][1]} says "
+        f"cell {number} shows {name} as {text!r}, and cell {facts[name][1]} says "
         f"{facts[name][0]!r}: run `make notebooks`"
-        for place, (name, text) in shown
+        for number, holder, key in places(notebook)
+        for name, text in PAIR.findall(holder[key])
         if name in facts and text != facts[name][0]
     ]
     return unfit(notebook) + old

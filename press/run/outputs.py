@@ -1,7 +1,5 @@
 """The outputs of a notebook: made small, free of what differs from run to run, and stored."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

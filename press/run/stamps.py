@@ -6,8 +6,6 @@ outputs belong to the code beside them. A change elsewhere in `src/`, as of the 
 another pin leaves it fresh. `python -m press.run.stamps FILE ...` tells of notebooks that are not.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -85,11 +83,7 @@ def pins(
 
 def stamp(notebook: nbformat.NotebookNode) -> dict[str, str | dict[str, str]]:
     """What an executed notebook holds of its code, of the package and of other libraries."""
-    return {
-        "code": code_hash(notebook),
-        "package": package_hash(notebook),
-        "pins": pins(notebook),
-    }
+    return {"code": code_hash(notebook), "package": package_hash(notebook), "pins": pins(notebook)}
 
 
 def stale(path: str | Path) -> str | None:

@@ -119,7 +119,11 @@ def test_sentences_show_what_the_cells_said(path):
 def test_no_result_is_typed(path):
     """Beside BLEU, AER, %, perplexity or seconds."""
     notebook = nbformat.read(path, as_version=4)
-    found = [f"cell {p.number}: {sentence}" for p in places(notebook) for sentence in typed(p.text)]
+    found = [
+        f"cell {number}: {sentence}"
+        for number, holder, key in places(notebook)
+        for sentence in typed(holder[key])
+    ]
     assert found == []
 
 

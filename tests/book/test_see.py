@@ -12,7 +12,6 @@ from conftest import go, wait_until
 
 from attnmt import grammar_corpus, greedy
 from attnmt.book.live import weights
-from press.extensions import live
 
 pytestmark = pytest.mark.browser
 
@@ -150,7 +149,7 @@ def test_nothing_is_fetched_before_the_first_touch_and_little_then(visit, name, 
     told = json.loads(re.search(r'live-options">(.*?)</script>', html_of(name))[1])
     assert sorted(fetched(".safetensors")) == sorted(f"{m}.safetensors.gz" for m in told["models"])
     size = sum(len(got.body()) for got in page.asked if "/live/" in got.url)
-    assert size < live.LIMIT
+    assert size < 5_000_000
     write(box, "Der Hund")
     assert all(got.url.startswith(address) for got in page.asked)
     assert page.complaints == []

@@ -13,11 +13,14 @@ from attnmt.attention import Additive, Attention, weigh
 from attnmt.book.live import weights
 from attnmt.decoder import BahdanauDecoder
 from press.contents import file_of, listed
+from press.editions.korean import WORDS, words_of
+from press.editions.said import in_words
 from press.extensions import live, stills
 from press.reading import cells_of
 
 BLOCK = re.compile(r"(?ms)^:::\{(live|learn)\} *(.*?)\n(.*?)^:::")
 DIRECTIVES = {"live": live.Live, "learn": live.Learn}
+LIMIT = 5_000_000  # bytes that one page may fetch
 
 
 def specs(text: str) -> list[dict]:
@@ -104,7 +107,7 @@ def test_pages_fetch_little():
     component = sum((live.SOURCE / name).stat().st_size for name in files)
     for page, of_page in PAGES.items():
         models = {name for spec in of_page for name in spec.get("models", ())}
-        assert component + sum(map(live.packed_size, models)) < live.LIMIT, page
+        assert component + sum(len(live.packed(name)) for name in models) < LIMIT, page
 
 
 # --- stills
@@ -159,11 +162,12 @@ def test_stills_are_drawn_of_the_blocks_of_built_pages_once(tmp_path):
 def test_a_korean_page_has_korean_blocks(kind):
     """Its own words; sentences, glosses and numbers stay as they are."""
     spec = next(spec for spec in SPECS if live.kind_of(spec) == kind)
-    korean, still = live.box(spec, "ko"), live.still(spec, "ko")
+    words = words_of(WORDS)
+    korean, still = live.box(spec, "ko", words), live.still(spec, "ko")
     assert still in korean
-    for words in (live.SCRIPTLESS[kind], live.FROM_FILE[kind]):
-        assert words["ko"] in korean and words["en"] not in korean
-    assert (live.START["ko"] in korean) == (kind == "live") and live.START["en"] not in korean
+    for said in (live.SCRIPTLESS[kind], live.FROM_FILE[kind]):
+        assert in_words(said, words) in korean and said not in korean
+    assert (words[live.START] in korean) == (kind == "live") and live.START not in korean
     text = re.sub(r"<[^>]+>", " ", still)
     assert re.search(r"[가-힣]", text) and "attention" not in text
 

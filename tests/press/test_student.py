@@ -23,7 +23,7 @@ from press.editions.mechanisms import (
     checked,
     mechanisms,
     names,
-    without_call,
+    parted,
     without_solutions,
 )
 from press.run import numbers
@@ -231,7 +231,7 @@ def test_left_blank_the_check_fails(mechanism, edition):
 def filled_in(mechanism) -> str:
     """The answer that the solution is: its cell, and the learner's name for it."""
     solved = f"{mechanism.name} = {checked(mechanism.solution)}"
-    return f"{without_call(mechanism.solution)}\n\n{solved}"
+    return f"{parted(mechanism.solution)[0]}\n\n{solved}"
 
 
 @each_mechanism
@@ -392,7 +392,7 @@ def test_a_blank_keeps_signature_and_docstring():
     )
     left = f'def f(\n    a,\n):\n    """Doc."""\n    {BLANK}\n\n\ncheck(f)'
     assert blank(source) == left
-    assert without_call(left).endswith(f"{BLANK}\n\n")
+    assert parted(left)[0].endswith(f"{BLANK}\n\n")
 
 
 def test_a_mechanism_without_a_solution_is_told():
