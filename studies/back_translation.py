@@ -16,7 +16,10 @@ Usage: make study NAME=back_translation
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import pooch
 
 from attnmt import Translator, greedy
 from attnmt.corpus import MULTI30K_TESTS, Corpus, Pair
@@ -25,7 +28,7 @@ from attnmt.evidence.modern import Modern
 from attnmt.evidence.plan import load_corpus, model_arguments, read_plan, recipe_of
 from attnmt.files import write_aside
 from attnmt.metrics import perplexity
-from attnmt.text import MULTI30K_URL, data_folder, raw_pairs
+from attnmt.text import MULTI30K_URL, data_folder, read_lines
 from attnmt.text.subwords import cut_pairs, in_words
 from attnmt.training import fit
 from attnmt.vocab import tokenise
@@ -35,6 +38,7 @@ from studies.study import head_of, open_store, save_store, store_of, trained_mod
 
 STORE = store_of(__file__)
 URL = MULTI30K_URL.replace("task1", "task2")
+FILES = dict(line.split() for line in read_lines(Path(__file__).with_suffix(".sha256")))
 SYSTEM = "tied-wider"
 READS = {  # by corpus, the run whose model reads its target language
     "german-shared": "strongest-pieces-0",
@@ -48,10 +52,11 @@ MOST_WORDS = 50
 
 
 def descriptions(language: str) -> list[str]:
-    """All further descriptions of the training pictures: 145,000."""
-    shelf = data_folder() / "multi30k-task2"
-    files = (raw_pairs(f"train.{number}", (language,), shelf, url=URL) for number in range(1, 6))
-    return [" ".join(text.split()) for file in files for (text,) in file]
+    """All further descriptions of the training pictures, 145,000, downloaded once and checked."""
+    folder = data_folder() / "multi30k-task2"
+    shelf = pooch.create(folder, base_url=f"{URL}/", registry=FILES)
+    paths = [shelf.fetch(file) for file in FILES if file.split(".")[2] == language]
+    return [" ".join(text.split()) for path in paths for text in read_lines(path)]
 
 
 def held_out(name: str) -> set[tuple[str, ...]]:
