@@ -18,12 +18,9 @@ NUMBER = r"[+−]\d[\d.,]*"
 INTERVAL = re.compile(rf"({NUMBER}) \({NUMBER} to {NUMBER}\)")
 MARK = re.compile(r"<!--\w+-->(.*?)<!--/-->", flags=re.DOTALL)
 AGAIN = "execute this page again, or let it read the row by judge([id])"
-# Cells that compare what the list does not: made-up scores, other systems. A difference of theirs
-# may happen to read like one of the list's.
-OTHERS = {
-    *("3b02d8ff", "fam-holm"),  # chapter 8: scores made up for the lesson
-    *("far-06", "far-07"),  # the strongest translators
-}
+# Cells of chapter 8 with scores made up for the lesson: a difference may happen to read like one of
+# the list's.
+OTHERS = {"3b02d8ff", "fam-holm"}
 
 
 @cache
