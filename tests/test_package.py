@@ -40,10 +40,23 @@ def test_zenodo_is_told_what_the_citation_says():
     assert cited == {one.get("doi") or one["url"] for one in citation["references"]}
 
 
-def test_importing_and_the_command_need_nothing_of_the_book():
-    code = f"import sys, attnmt, attnmt.cli; print([n for n in {NEEDED} if n in sys.modules])"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout == "[]\n"
+IMPORTING = f"""
+import sys, attnmt, attnmt.cli
+print([name for name in {NEEDED} if name in sys.modules])
+import matplotlib
+before = dict(matplotlib.rcParams)
+from attnmt.book.figures import plots
+print(dict(matplotlib.rcParams) == before)
+plots.theme()
+print(dict(matplotlib.rcParams) == before)
+"""
+
+
+def test_importing_needs_nothing_of_the_book_and_the_theme_of_its_figures_is_a_choice():
+    """The command, too. To import the figures changes none of somebody else's; `theme` does."""
+    command = [sys.executable, "-W", "ignore", "-c", IMPORTING]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ran.stdout.split("\n")[:3] == ["[]", "True", "False"]
 
 
 def test_what_is_needed_is_small_and_the_rest_are_extras():

@@ -1,6 +1,6 @@
 """The pages of the strict build, how a test opens one, and how well its text can be read.
 
-`make browser` looks at each core page and at one page of every other kind; the rest are looked at
+`make browser` looks at a few core pages and at one page of every other kind; the rest are looked at
 by `make nightly`.
 """
 
@@ -12,22 +12,29 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from conftest import SITE, go
 
-from press.contents import lectures
-
+NIGHTLY = pytest.mark.nightly
 FOUND = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 # the slides have tests of their own
 PAGES = [
     name for name in FOUND if name != "index.html" and not name.startswith(("_static/", "slides/"))
 ]
 WRITTEN = [name for name in PAGES if name.startswith("book/")]
-# Beside the core pages: live blocks, words alone, evidence, lists that the build makes, the search.
+# Core pages: with a live training, with a drawing to move, with forest plots.
+CORE = ("03_learning_to_align", "05_local_attention", "08_whole_family")
+# Beside them: live blocks, words alone, evidence, lists that the build makes, the search.
 OTHER_KINDS = ("index", "see_it", "watch_it_learn", "how_to", "evidence_8", "claims", "exercises")
 OTHER_KINDS += ("api", "search")
-BY_DAY = {path.stem for path in lectures()} | {*OTHER_KINDS}
-LOOKED_AT = [
-    pytest.param(name, marks=() if Path(name).stem in BY_DAY else pytest.mark.nightly)
-    for name in PAGES or ["none"]
-]
+
+
+def some_by_day(names):
+    """Names of pages, as parameters; those of a kind that another shows are looked at by night."""
+    return [
+        pytest.param(name, marks=() if Path(name).stem in CORE + OTHER_KINDS else NIGHTLY)
+        for name in names
+    ]
+
+
+LOOKED_AT = some_by_day(PAGES or ["none"])
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 

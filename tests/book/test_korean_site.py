@@ -78,13 +78,17 @@ SAID_SO = re.compile(
 )
 
 
-def test_a_page_is_korean_and_so_is_what_stands_round_it(fresh):
+def test_a_page_is_korean_and_so_is_what_stands_round_it_and_it_fits_on_a_phone(fresh):
     for name in PAGES:
         page = fresh(f"{name}.html")
         page.wait_for_timeout(300)  # for what scripts write
         assert page.complaints == []
         assert page.evaluate("document.documentElement.lang") == "ko"
         assert [one for one in page.evaluate(ENGLISH) if not SAID_SO.fullmatch(one)] == [], name
+        for width in (360, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.evaluate(AT_REST)
+            assert page.evaluate(BEYOND) == [], (name, width)
 
 
 def test_the_button_leads_to_the_same_place_of_the_english_page(fresh):
@@ -118,14 +122,6 @@ def test_a_word_is_found_with_and_without_its_particle(fresh):
         return {link.get_attribute("href") for link in page.locator("ul.search li > a").all()}
 
     assert found("윈도를") == found("윈도") != set()
-
-
-@pytest.mark.parametrize("width", [360, 390])
-def test_nothing_runs_out_of_a_phone(fresh, width):
-    for name in PAGES:
-        page = fresh(f"{name}.html", viewport={"width": width, "height": 800})
-        page.evaluate(AT_REST)
-        assert page.evaluate(BEYOND) == [], name
 
 
 def test_on_a_phone_axe_finds_nothing_and_what_scrolls_has_a_korean_name(fresh):

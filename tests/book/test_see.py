@@ -22,6 +22,13 @@ PAGES = {
     "book/05_local_attention.html": "single",
     "book/06_input_feeding.html": "pair",
 }
+each_kind = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.nightly if at > 1 else ())
+        for at, name in enumerate(PAGES)
+    ],
+)
 CLOSE = 1e-3
 MARKS = """() => performance.getEntriesByType("mark")
   .map((mark) => mark.name).filter((name) => name !== "live-loaded")"""
@@ -137,7 +144,7 @@ def test_a_sentence_is_translated_once_and_its_first_word_does_not_wait(visit, c
     assert page.evaluate(MARKS) == 2 * ["live-asked", "live-first-word", "live-done"]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each_kind
 def test_nothing_is_fetched_before_the_first_touch_and_little_then(visit, name, address):
     page = visit(name)
 
@@ -390,7 +397,7 @@ def test_a_long_word_does_not_widen_a_phones_page(visit):
     assert page.evaluate("document.documentElement.scrollWidth") <= SMALL["width"]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each_kind
 def test_a_small_phone_does_not_scroll_sideways(visit, name):
     page = visit(name, viewport=SMALL)
     width = "document.documentElement.scrollWidth"
@@ -403,15 +410,15 @@ def test_a_small_phone_does_not_scroll_sideways(visit, name):
     assert page.evaluate(width) <= SMALL["width"]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_text_stands_out(visit, theme):
+def test_text_stands_out(visit):
     page = visit()
-    page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
     for mode in ("pair", "step"):
         touch(page, mode)
-    page.wait_for_timeout(500)
-    for layers, words in page.evaluate(TEXTS):
-        assert contrast(*layers) > 4.5, (words, layers)
+    for theme in ("light", "dark"):
+        page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+        page.wait_for_timeout(500)
+        for layers, words in page.evaluate(TEXTS):
+            assert contrast(*layers) > 4.5, (theme, words, layers)
 
 
 def test_whoever_wants_no_motion_has_none(visit):

@@ -2,9 +2,12 @@
 
 import base64
 import io
+import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import nbformat
@@ -12,7 +15,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from press.colab.cell import stamp_config
 from press.contents import ROOT, copy_tree
+from press.run import execute
 from press.run.outputs import shrink
 from press.run.stamps import stale, stamp
 
@@ -107,19 +112,31 @@ def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
     assert good.metadata.attnmt.cpu_seconds >= 0
 
 
-@pytest.mark.slow
-def test_only_what_is_stale_is_executed_where_that_is_asked_for(tmp_path):
+def test_only_what_is_stale_is_executed_where_that_is_asked_for(tmp_path, monkeypatch, capsys):
     fresh, changed = tmp_path / "fresh.ipynb", tmp_path / "changed.ipynb"
     nbformat.write(notebook_of("print(6 * 7)", executed=True), fresh)
     nbformat.write(edited(notebook_of("print(6 * 7)", executed=True)), changed)
-    before = fresh.read_bytes()
-    command = [sys.executable, "-m", "press.run.execute", "--in-place", "--stale", fresh, changed]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert "1 of 2 chapters are as stored" in done.stdout
-    assert "changed.ipynb: its code changed after it was executed" in done.stdout
-    assert "fresh.ipynb" not in done.stdout
-    assert fresh.read_bytes() == before
-    assert done.returncode == 1  # it divides by zero: it was executed, then
+    executed = []
+
+    def failing(path, for_others):
+        executed.append(path)
+        return execute.Outcome(path.name, 0, 0, failure="it failed", said=[])
+
+    monkeypatch.setattr(execute, "execute", failing)
+    pool = SimpleNamespace(map=map)
+    monkeypatch.setattr(execute, "ProcessPoolExecutor", lambda *_, **__: nullcontext(pool))
+    command = ["execute.py", "--in-place", str(fresh), str(changed)]
+    monkeypatch.setattr(sys, "argv", command)
+    assert execute.main() == 1
+    assert executed == [fresh, changed]
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "argv", [*command, "--stale"])
+    assert execute.main() == 1
+    assert executed[2:] == [changed]
+    said = capsys.readouterr().out
+    assert "1 of 2 chapters are as stored" in said
+    assert "changed.ipynb: its code changed after it was executed" in said
+    assert "fresh.ipynb" not in said
 
 
 # --- the strict build
@@ -137,9 +154,17 @@ See {{ref}}`{ref}`, {cite} and {code}.
 """
 
 
+ADDRESS = "https://github.com/someone/somewhere"
+
+
 def strict_build(folder: Path, page: str, notebook: nbformat.NotebookNode) -> tuple[int, str]:
-    """Build a book of one page and one chapter, with this project's configuration."""
+    """Build a book of one page and one chapter, with this project's configuration and an address.
+
+    Pages of a book without an address are looked at in the browser.
+    """
     copy = copy_tree(folder)
+    config = copy / "_config.yml"
+    config.write_text(stamp_config(config.read_text(encoding="utf8"), ADDRESS, "main"))
     (copy / "_toc.yml").write_text(
         "format: jb-book\nroot: book/index\nchapters:\n- file: book/tiny\n"
     )
@@ -164,6 +189,11 @@ def test_strict_build_passes_and_fails_as_it_should(tmp_path):
     notebook = notebook_of("print(1 + 1)", executed=True)
     code, log = strict_build(tmp_path / "good", good, notebook)
     assert code == 0, log
+    html = (tmp_path / "good/_build/html/book/tiny.html").read_text(encoding="utf8")
+    links = re.findall(r'<a href="([^"]*)"[^>]*class="btn[^"]*"', html)
+    place = "someone/somewhere/blob/main/book/tiny.ipynb"
+    assert f"https://colab.research.google.com/github/{place}" in html
+    assert f"{ADDRESS}/edit/main/book/tiny.ipynb" in links
     code, log = strict_build(tmp_path / "broken", PAGE.format(**wrong), edited(notebook))
     assert code != 0
     warnings = "\n".join(line for line in log.splitlines() if "WARNING" in line)

@@ -178,29 +178,6 @@ def test_without_a_registry_nothing_runs_as_in_colab_unless_it_must(monkeypatch,
     assert as_in_colab.main() == 0
     assert "Skipped: pip reaches no package registry" in capsys.readouterr().out
     monkeypatch.setenv("ATTNMT_COLAB", "required")
+    monkeypatch.setattr(as_in_colab, "repository", lambda folder: folder)  # tested above
     with pytest.raises(subprocess.CalledProcessError, match="pip"):
         as_in_colab.main()
-
-
-# --- the buttons
-
-
-@pytest.mark.slow
-def test_the_buttons_lead_where_the_address_says(tmp_path):
-    """Those of a book without an address are looked at in the browser."""
-    copy = copy_tree(tmp_path / "copy")
-    config = copy / "_config.yml"
-    config.write_text(stamp_config(config.read_text(encoding="utf8"), ADDRESS, "main"))
-    toc = "format: jb-book\nroot: book/publish\nchapters:\n- file: book/tiny\n"
-    (copy / "_toc.yml").write_text(toc)
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Tiny")])
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
-    nbformat.write(notebook, copy / "book" / "tiny.ipynb")
-    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    page = (copy / "_build" / "html" / "book" / "tiny.html").read_text(encoding="utf8")
-    links = re.findall(r'<a href="([^"]*)"[^>]*class="btn[^"]*"', page)
-    place = "someone/somewhere/blob/main/book/tiny.ipynb"
-    assert f"https://colab.research.google.com/github/{place}" in page
-    assert f"{ADDRESS}/edit/main/book/tiny.ipynb" in links

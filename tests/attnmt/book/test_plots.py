@@ -1,8 +1,5 @@
 """plots.py: the right numbers in the right places, with words to read them by."""
 
-import os
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -110,16 +107,6 @@ def test_a_notebook_shows_an_alignment_as_svg_too():
         assert shell.display_formatter.format(other, include={"image/svg+xml"})[0] == {}
     finally:
         InteractiveShell.clear_instance()
-
-
-def test_the_theme_is_a_choice():
-    """To import the module changes no figure of somebody else's; to call `theme` does."""
-    code = (
-        "import matplotlib as mpl; a = dict(mpl.rcParams); from attnmt.book.figures import plots; "
-    )
-    code += "assert dict(mpl.rcParams) == a; plots.theme(); assert dict(mpl.rcParams) != a"
-    there = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, env=there)
 
 
 def test_an_alignment_of_twenty_words_by_twenty_stays_small():

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ pytest.importorskip("accelerate")
 import torch
 from torch.distributed import get_rank
 
-from attnmt import Recipe, Translator, beam_search, cli, greedy, luong, perplexity
+from attnmt import Recipe, Translator, beam_search, cli, grammar_corpus, greedy, luong, perplexity
 from attnmt.batches import batches
 from attnmt.recipes import BAHDANAU
 from attnmt.scale import processes
@@ -33,6 +34,8 @@ from studies.scale import as_files, crowd, ended, in_memory, learn, trained
 SMALL = {"model": "luong", "hidden": 6}
 JOB = {"train": 90, "model": SMALL, "recipe": Recipe(batch_size=16, epochs=2)}
 DROPPING = JOB | {"model": SMALL | {"dropout": 0.3}}
+CORPUS = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20}
+MEASURE = [f"--corpus.{name}={value}" for name, value in CORPUS.items()]
 
 
 # --- the program
@@ -115,6 +118,12 @@ def measured(out: Path) -> None:
     Path(f"{out}.{rank}").write_text(json.dumps([said, loss]))
 
 
+def evaluated(folder: Path) -> None:
+    """The command line measures a model; each process writes what it prints."""
+    with open(folder / f"evaluated.{os.environ['RANK']}", "w") as said, redirect_stdout(said):
+        assert cli.main(["evaluate", str(folder / "model"), *MEASURE]) == 0
+
+
 def killed(folder: Path) -> dict:
     """Kill the second of two processes between two updates; the first ends by itself."""
     out = folder / "killed"
@@ -159,6 +168,8 @@ def program(folder: Path) -> None:
     (folder / "found.json").write_text(json.dumps(found))
     assert ended(crowd(1, measured, folder / "measured")) == [0]
     assert ended(crowd(2, measured, folder / "measured")) == [0, 0]
+    luong(grammar_corpus(**CORPUS), hidden=6).save(folder / "model")
+    assert ended(crowd(2, evaluated, folder)) == [0, 0]
 
 
 if __name__ == "__main__":
@@ -226,6 +237,15 @@ def test_ctrl_c_in_one_process_stops_all_after_the_same_step(found):
 def test_translations_and_perplexity_are_those_of_one_process(made):
     alone, *each = [json.loads((made / f"measured.{rank}").read_text()) for rank in ("alone", 0, 1)]
     assert each == [alone, alone]
+
+
+@pytest.mark.slow
+def test_evaluate_prints_once_what_one_process_prints(made, capfd):
+    capfd.readouterr()
+    assert cli.main(["evaluate", str(made / "model"), *MEASURE]) == 0
+    alone = capfd.readouterr().out
+    assert "perplexity" in alone
+    assert [(made / f"evaluated.{rank}").read_text() for rank in (0, 1)] == [alone, ""]
 
 
 # --- as the page on the command line says it
@@ -297,18 +317,12 @@ def check_shared(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_processes_that_torchrun_started_share(folder, capfd):
+def test_processes_that_torchrun_started_share(folder):
     """Without a device: what Accelerate would leave alone on a CPU, each with a whole model."""
     page = (ROOT / "book" / "command_line.md").read_text(encoding="utf8")
     (command,) = [line for line in page.splitlines() if line.startswith("torchrun ")]
     check_same(folder, launched(command, folder))
     check_shared(folder)
-    corpus = "--corpus.train 60 --corpus.lengths [4,6] --corpus.valid 20 --corpus.test 20"
-    measure = f"evaluate my.model {corpus}"
-    measured = launched(command.partition("train")[0] + measure, folder)
-    capfd.readouterr()
-    assert cli.main(measure.split()) == 0
-    assert measured == capfd.readouterr().out
 
 
 @pytest.mark.slow
