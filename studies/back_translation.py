@@ -14,7 +14,7 @@ to ``results/studies/back_translation.json``; what is translated stays in ``_bui
 Usage: make study NAME=back_translation
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 import pooch
 
 from attnmt import Translator, greedy
+from attnmt.book.tables import mean
 from attnmt.corpus import MULTI30K_TESTS, Corpus, Pair
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.modern import Modern
@@ -98,8 +99,15 @@ def read_backwards(name: str, texts: Iterable[str]) -> list[list[str]]:
     return [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def larger(name: str) -> tuple[Corpus, dict[str, int]]:
-    """A corpus of the plan with synthetic pairs, in the pieces that it has, and their counts."""
+def looks(sentences: Sequence[Sequence[str]]) -> dict[str, float]:
+    """How long some sentences are, and how many have no full stop."""
+    without = [words[-1] != "." for words in sentences]
+    words = mean([len(words) for words in sentences])
+    return {"words": round(words, 3), "without a full stop": round(mean(without), 4)}
+
+
+def larger(name: str) -> tuple[Corpus, dict[str, Any]]:
+    """A corpus of the plan with synthetic pairs, in the pieces that it has, and what they are."""
     corpus = load_corpus(name)
     targets, counts = new_targets(name, corpus.target_language)
     sources = read_backwards(name, [text for text, _ in targets])
@@ -109,8 +117,13 @@ def larger(name: str) -> tuple[Corpus, dict[str, int]]:
         if 0 < len(source) <= MOST_WORDS
     ]
     counts |= {"synthetic pairs": len(pairs), "true pairs": len(corpus.train)}
+    facts = {
+        "pairs": counts,
+        "descriptions": looks([words for _, words in targets]),
+        "captions": looks([pair.target for pair in in_words(corpus).train]),
+    }
     units = corpus.source_vocabulary.units, corpus.target_vocabulary.units
-    return replace(corpus, train=TRUE * corpus.train + cut_pairs(pairs, *units)), counts
+    return replace(corpus, train=TRUE * corpus.train + cut_pairs(pairs, *units)), facts
 
 
 def trained(corpus: Corpus, name: str) -> tuple[Translator, dict[str, Any]]:
@@ -159,9 +172,9 @@ def elsewhere(model: Translator, name: str) -> dict[str, float]:
 
 def run(name: str) -> dict[str, Any]:
     """Train the system on a corpus with synthetic pairs, and measure it."""
-    corpus, counts = larger(name)
+    corpus, facts = larger(name)
     model, took = trained(corpus, name)
-    found = {"pairs": counts, **took, "perplexity": round(perplexity(model, corpus.valid), 4)}
+    found = facts | took | {"perplexity": round(perplexity(model, corpus.valid), 4)}
     return found | measured(model, name) | {"elsewhere": elsewhere(model, name)}
 
 

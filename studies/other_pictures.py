@@ -16,7 +16,7 @@ from studies.strongest import in_moses_words, scores
 from studies.study import head_of, open_store, save_store, store_of, trained_model
 
 STORE = store_of(__file__)
-RUNS = ("strongest-pieces-0", "tied-wider-german-shared-0")
+RUNS = ("tied-wider-english-shared-0", "tied-wider-german-shared-0")
 
 
 def main() -> None:

@@ -55,13 +55,14 @@ def test_true_pairs_stand_twice_and_the_others_once(small, monkeypatch):
     """The others are cut into the pieces of the corpus: no unit of theirs is unknown."""
     written = [["w3", "w2"], [], ["w5"]]  # an empty one is left out
     monkeypatch.setattr(study, "read_backwards", lambda name, texts: written[: len(texts)])
-    found, counts = study.larger("any")
+    found, facts = study.larger("any")
     true, made = found.train[: 2 * len(small.train)], found.train[2 * len(small.train) :]
     assert true == 2 * small.train
     units = small.source_vocabulary.units, small.target_vocabulary.units
     assert [units[0].join(pair.source) for pair in made] == [["w3", "w2"], ["w5"]]
     assert [units[1].join(pair.target) for pair in made] == [["v1", "v2", "v3"], ["v5"] * 3]
-    assert counts["synthetic pairs"] == 2
+    assert facts["pairs"]["synthetic pairs"] == 2
+    assert facts["descriptions"] == {"words": 3, "without a full stop": 1}
     assert not any(UNK in small.source_vocabulary.encode(pair.source) for pair in made)
     assert (found.valid, found.test) == (small.valid, small.test)
 
