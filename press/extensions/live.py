@@ -65,12 +65,12 @@ SCRIPTLESS = {
     "learn": "Here a network learns to look at the right word, where scripts are allowed.",
 }
 SERVE = (
-    "Type <code>python3 -m http.server --directory _build/html</code> "
+    "<code>python3 -m http.server --directory _build/html</code> "
     "and open <code>http://localhost:8000</code>."
 )
 FROM_FILE = {
-    "live": f"Browsers run no model from a page that was opened as a file. {SERVE}",
-    "learn": f"Browsers train nothing on a page that was opened as a file. {SERVE}",
+    "live": f"Browsers run no model from a page that was opened as a file. Type {SERVE}",
+    "learn": f"Browsers train nothing on a page that was opened as a file. Type {SERVE}",
 }
 
 Spec = dict[str, object]  # what a block shows: it names its still
