@@ -220,7 +220,6 @@ STILL_FALLING = {  # results/README.md says so, too
     "sutskever-grammar-2": 0.012,
     "sutskever-forward-grammar-0": 0.014,
     "sutskever-forward-grammar-1": 0.016,
-    "tied-wider-english-shared-0": 0.011,
     "sutskever-forward-grammar-2": 0.0145,
     "transformer-pieces-0": 0.016,
 }
