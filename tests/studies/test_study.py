@@ -66,5 +66,5 @@ def test_a_study_is_started_by_its_name(monkeypatch):
     start(["coverage"])
     assert started == ["coverage"]
     for wrong in ([], ["live-recipes"], ["study"], ["searches", "coverage"]):
-        with pytest.raises(SystemExit, match=r"Which study\? There are: back_translation, caption_links"):
+        with pytest.raises(SystemExit, match=r"Which study\? There are: back_translation, caption"):
             start(wrong)
