@@ -8,7 +8,7 @@ with Monolingual Data*). So these models learn from more text than all others of
 
 A description is left out if its words are those of a target sentence of any validation or test set,
 or of a training pair. Of the true pairs each epoch has all twice, of the others all once.
-They are measured on the captions of other pictures, too.
+The models are measured on the captions of other pictures, too.
 Takes the models of ``READS`` in ``_build/models``; one that is missing is trained again. Scores go
 to ``results/studies/back_translation.json``; what is translated stays in ``_build``.
 Usage: make study NAME=back_translation
@@ -26,14 +26,16 @@ from attnmt.book.tables import mean
 from attnmt.corpus import MULTI30K_TESTS, Corpus, Pair
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.modern import Modern
-from attnmt.evidence.plan import load_corpus, model_arguments, read_plan, recipe_of
+from attnmt.evidence.plan import load_corpus, model_arguments, read_plan, recipe_of, searches_of
+from attnmt.evidence.searches import BEAMS
 from attnmt.files import write_aside
 from attnmt.metrics import perplexity
 from attnmt.text import MULTI30K_URL, data_folder, read_lines
 from attnmt.text.subwords import cut_pairs, in_words
 from attnmt.training import fit
 from attnmt.vocab import tokenise
-from studies.strongest import BEAM, in_moses_words, scores
+from studies.other_pictures import of_each_test
+from studies.strongest import scores
 from studies.study import MODELS as KEPT
 from studies.study import head_of, open_store, save_store, store_of, trained_model, versions
 
@@ -48,7 +50,6 @@ READS = {  # by corpus, the run whose model reads its target language
 SEED = 0
 TRUE = 2  # times that an epoch has each true pair
 EPOCHS = 5
-PENALTY = 1.0  # the strength of length normalisation that the plan gives SYSTEM
 MOST_WORDS = 50
 
 
@@ -151,23 +152,20 @@ def trained(corpus: Corpus, name: str) -> tuple[Translator, dict[str, Any]]:
     return model, took | {"device": model.device.type, "torch": versions()["torch"]}
 
 
+def search_of(name: str) -> str:
+    """The beam that the plan gives the system on a corpus."""
+    (search,) = searches_of(SYSTEM, name)
+    return search
+
+
 def measured(model: Translator, name: str) -> dict[str, Any]:
     """Scores on the validation and the test captions, greedy and with the beam."""
     corpus = load_corpus(name)
-    search = {"beam": BEAM, "length_penalty": PENALTY}
+    beam = BEAMS[search_of(name)]
     return {
-        part: {"greedy": scores(model, corpus, part), "beam": scores(model, corpus, part, **search)}
+        part: {"greedy": scores(model, corpus, part), "beam": scores(model, corpus, part, **beam)}
         for part in ("valid", "test")
     }
-
-
-def elsewhere(model: Translator, name: str) -> dict[str, float]:
-    """BLEU on the captions of each test set, with the beam."""
-    found = {}
-    for test in MULTI30K_TESTS:
-        corpus = load_corpus(name, test=test)
-        found[test] = scores(model, corpus, "test", beam=BEAM, length_penalty=PENALTY)
-    return {test: in_moses_words(of) for test, of in found.items()}
 
 
 def run(name: str) -> dict[str, Any]:
@@ -175,14 +173,16 @@ def run(name: str) -> dict[str, Any]:
     corpus, facts = larger(name)
     model, took = trained(corpus, name)
     found = facts | took | {"perplexity": round(perplexity(model, corpus.valid), 4)}
-    return found | measured(model, name) | {"elsewhere": elsewhere(model, name)}
+    others = of_each_test(model, name, search_of(name))
+    return found | measured(model, name) | {"elsewhere": others}
 
 
 def main() -> None:
     """Make the runs that are missing."""
     store = open_store(STORE, head_of(__file__) | {"seed": SEED, "reads": READS})
     runs = store.setdefault("runs", {})
-    for name in READS.keys() - runs.keys():
-        runs[name] = run(name)
-        save_store(STORE, store)
-        print(name, flush=True)
+    for name in READS:
+        if name not in runs:
+            runs[name] = run(name)
+            save_store(STORE, store)
+            print(name, flush=True)

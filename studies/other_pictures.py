@@ -9,6 +9,7 @@ BLEU of lower-cased Moses words goes to ``results/studies/other_pictures.json``;
 Usage: make study NAME=other_pictures
 """
 
+from attnmt import Translator
 from attnmt.corpus import MULTI30K_TESTS
 from attnmt.evidence.plan import load_corpus, planned, searches_of
 from attnmt.evidence.searches import BEAMS
@@ -19,16 +20,23 @@ STORE = store_of(__file__)
 RUNS = ("tied-wider-english-shared-0", "tied-wider-german-shared-0")
 
 
+def of_each_test(model: Translator, corpus_name: str, search: str) -> dict[str, float]:
+    """BLEU of a search, one of ``BEAMS``, on the captions of each test set."""
+    found = {}
+    for test in MULTI30K_TESTS:
+        of = scores(model, load_corpus(corpus_name, test=test), "test", **BEAMS[search])
+        found[test] = in_moses_words(of)
+    return found
+
+
 def main() -> None:
     """Fill the store."""
     store = open_store(STORE, head_of(__file__))
     runs = store.setdefault("runs", {})
     for name in RUNS:
-        system, corpus_name, _ = planned()[name]
-        (search,) = searches_of(system, corpus_name)
-        found = runs.setdefault(name, {"search": search, "bleu": {}})["bleu"]
-        for test in MULTI30K_TESTS.keys() - found.keys():
-            corpus = load_corpus(corpus_name, test=test)
-            of = scores(trained_model(name), corpus, "test", **BEAMS[search])
-            found[test] = in_moses_words(of)
+        if name not in runs:
+            system, corpus_name, _ = planned()[name]
+            (search,) = searches_of(system, corpus_name)
+            bleu = of_each_test(trained_model(name), corpus_name, search)
+            runs[name] = {"search": search, "bleu": bleu}
             save_store(STORE, store)
