@@ -24,6 +24,8 @@ from attnmt.text.subwords import Pieces, in_pieces
 from attnmt.vocab import UNK, abbreviations, tokenise
 
 NIGHTLY = pytest.mark.nightly
+# Sentences by each check, and at night.
+by_count = pytest.mark.parametrize("count", [10, pytest.param(25, marks=NIGHTLY)])
 ANSWER = Path(__file__).with_name("answer.mjs")
 
 
@@ -106,9 +108,10 @@ MODELS = {name: make for name, make in FAMILY.items() if is_known(name)} | {
 }
 
 
-def test_every_constructor_with_all_its_options_and_models_beside_them(controlled, tmp_path):
+@by_count
+def test_every_constructor_with_all_its_options_and_models_beside_them(controlled, tmp_path, count):
     """One node for all; the last model that is printed is the one before a difference."""
-    sentences = [pair.source for pair in controlled.test[:10]]
+    sentences = [pair.source for pair in controlled.test[:count]]
     paths = [
         saved(sharp(make, controlled), tmp_path / f"{name}.safetensors")
         for name, make in MODELS.items()
@@ -150,13 +153,14 @@ CUT = {
 }
 
 
+@by_count
 @pytest.mark.parametrize("name", CUT)
-def test_pieces_are_joined_to_words_and_their_weights_too(name, cut, tmp_path):
+def test_pieces_are_joined_to_words_and_their_weights_too(name, cut, tmp_path, count):
     """As on_words does; on the way, the pieces themselves are PyTorch's."""
     path = saved(sharp(CUT[name], cut), tmp_path / "model.safetensors")
     model = load_compact(path)
     units = model.source_vocabulary.units
-    pieces = [pair.source for pair in cut.test if len(pair.source) <= 60][:10]
+    pieces = [pair.source for pair in cut.test if len(pair.source) <= 60][:count]
     sentences = [units.join(some) for some in pieces]
     split, answers = ask(
         {"task": "units", "model": path, "sentences": sentences},
