@@ -9,12 +9,12 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 EXECUTE ?= stale
 CHECKS = $(if $(wildcard tests),lint unit processors nbval strict browser,strict)
-EVERYTHING = $(CHECKS) evidence $(if $(wildcard tests),nightly colab versions)
+EVERYTHING = $(CHECKS) pages $(if $(wildcard tests),nightly colab versions)
 # Each process has tests in a row, so that what several of them need is made once; one that is done takes over.
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # The files that have a test with a marker, so that the others need not be read.
 MARKED = $(shell grep -rl --include="test_*.py" "mark\.$(1)" tests)
-# Executed by every check. The evidence pages are by `make test-all`: as stored, while their stamps hold.
+# Executed by every check, with the knob at "quick". What the pages show holds by its stamps; `make test-all` executes it all.
 CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/primer.ipynb)
 NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 \
 	-n $(JOBS) --dist loadscope -W default --durations=10
@@ -24,7 +24,7 @@ export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
 .PHONY: help book html slides notebooks record verdicts study publish student grade pdf epub korean release outdated test test-all whole install lint unit \
-	processors nbval evidence strict browser nightly colab versions format clean
+	processors nbval pages strict browser nightly colab versions format clean
 .NOTPARALLEL:
 
 help:
@@ -45,7 +45,7 @@ help:
 	@echo "make outdated   say which packages have a newer release than the pins"
 	@echo "make korean     update the Korean catalogue, and build both editions, the Korean one in _build/html/ko"
 	@echo "make test       install, and check: make $(CHECKS)"
-	@echo "make test-all   the same, and: make evidence nightly colab versions"
+	@echo "make test-all   the same, and: make pages nightly colab versions"
 	@echo "make colab      run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)"
 	@echo "make format     let ruff format the code and mend what it can"
 	@echo "make clean      remove what was built; the environment in $(VENV) stays"
@@ -146,12 +146,13 @@ unit: whole $(STAMP)
 	$(PYTEST) -m "not browser and not nightly" $(TESTS)
 
 nbval: $(STAMP)
-	@echo "==> notebooks"
-	$(NBVAL) $(or $(CHAPTERS),$(CORE))
+	@echo "==> chapters, quick"
+	$(BIN)/python -m press.run.quick _build/quick
+	$(NBVAL) $(addprefix _build/quick/,$(or $(CHAPTERS),$(CORE)))
 
-evidence: $(STAMP)
-	@echo "==> evidence pages"
-	$(NBVAL) $(filter-out $(CORE),$(wildcard book/*.ipynb))
+pages: $(STAMP)
+	@echo "==> all notebooks, as the book shows them"
+	$(NBVAL) $(or $(CHAPTERS),$(wildcard book/*.ipynb))
 
 # What depends on kernels, with the limits of lesser processors. (On ARM the variables change nothing.)
 processors: whole $(STAMP)

@@ -20,7 +20,7 @@ from torch.nn.functional import linear
 from attnmt import Pair, Translator, beam_search, luong
 from attnmt.batches import Batch, batches, make_batch, pad
 from attnmt.encoder import StackedLSTM
-from attnmt.fast import HeldEncoder, by_onednn, sooner
+from attnmt.fast import HeldLSTM, by_onednn, sooner
 from attnmt.recipes import OPTIMISERS
 from attnmt.vocab import Vocabulary
 from benchmarks.systems import learn
@@ -141,7 +141,7 @@ def lessons() -> dict[str, list[float]]:
         states, _ = kind.read(encoder, source.ids, source.lengths)
         states.sum().backward()
 
-    ways = [median(lambda by=by: read(by)) for by in (StackedLSTM, HeldEncoder)]
+    ways = [median(lambda by=by: read(by)) for by in (StackedLSTM, HeldLSTM)]
     parts = [torch.randn(64, 256) for _ in range(20)]
     hoisted = torch.stack(parts).flatten(0, 1)
     matrix = torch.randn(1_024, 256)

@@ -163,16 +163,21 @@ class BahdanauDecoder(Decoder):
         context = context.squeeze(1)  # (B, d)
         align = None if align is None else align.squeeze(1)  # (B, S)
 
-        read = self.W_gates(Ey) + self.C_gates(context)  # (B, 3n)
+        s = self.recur(self.W_gates(Ey) + self.C_gates(context), s_prev)  # (B, n)
+        s_out = s_prev if self.output_state == "previous" else s
+        return torch.cat([s_out, Ey, context], dim=-1), align, BahdanauState(s, state.time + 1)
+
+    def recur(self, read: Tensor, s_prev: Tensor) -> Tensor:
+        """``s_i`` (B, n) from s_{i-1} and what the gates read of the word and its context (B, 3n).
+
+        ``read`` is [W_z; W_r; W] E y_{i-1} + [C_z; C_r; C] c_i.
+        """
         read_z, read_r, read_s = read.chunk(3, dim=-1)  # (B, n) each
         recur_z, recur_r = self.U_zr(s_prev).chunk(2, dim=-1)
         z = torch.sigmoid(read_z + recur_z)  # (B, n)
         r = torch.sigmoid(read_r + recur_r)  # (B, n)
         s_tilde = torch.tanh(read_s + self.U(r * s_prev))  # (B, n)
-        s = (1 - z) * s_prev + z * s_tilde  # (B, n)
-
-        s_out = s_prev if self.output_state == "previous" else s
-        return torch.cat([s_out, Ey, context], dim=-1), align, BahdanauState(s, state.time + 1)
+        return (1 - z) * s_prev + z * s_tilde
 
     def readout(self, features: Tensor) -> Tensor:
         """``t_i = maxout(U_o s + V_o E y_{i-1} + C_o c_i)``, then ``W_o t_i``: (..., V)."""

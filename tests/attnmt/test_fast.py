@@ -3,19 +3,39 @@
 That whole models are the same by it is in test_family.py.
 """
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch.nn.functional import cross_entropy, linear
 
-from attnmt import Ensemble, Recipe, Translator, beam_search, fast, fit, greedy, luong, perplexity
+from attnmt import (
+    Ensemble,
+    Recipe,
+    Translator,
+    beam_search,
+    fast,
+    fit,
+    greedy,
+    luong,
+    perplexity,
+    rnnsearch,
+)
 from attnmt.attention_only import attention_only
 from attnmt.batches import make_batch
 from attnmt.decoder import Decoder, LuongDecoder
 from attnmt.decoding import force_align
 from attnmt.encoder import StackedLSTM
-from attnmt.fast import HeldEncoder, InPlaceTranslator, Linear, cross_entropy_, product, sooner
+from attnmt.fast import (
+    HeldEncoder,
+    HeldLSTM,
+    InPlaceTranslator,
+    Linear,
+    cross_entropy_,
+    product,
+    sooner,
+)
 
 pytestmark = pytest.mark.kernels
 
@@ -142,9 +162,14 @@ def test_where_no_numbers_are_computed_it_is_pytorchs_own():
 # ------------------------------------------------------------------------------------ LSTMs
 
 
-def test_the_encoder_is_held_and_the_loop_with_feeding_is_taken_apart(corpus, monkeypatch):
+@pytest.mark.parametrize(
+    "make",
+    [partial(luong, feeding=True, hidden=4), partial(rnnsearch, hidden=4)],
+    ids=["feeding", "rnnsearch"],
+)
+def test_the_encoder_is_held_and_the_loop_is_taken_apart(make, corpus, monkeypatch):
     """What is proved equal elsewhere is indeed another way: neither packs nor takes a step."""
-    model = luong(corpus, feeding=True, hidden=4)
+    model = make(corpus)
     batch = make_batch(corpus.test[:3], model.source_vocabulary, model.target_vocabulary)
 
     def refuse(*_, **__):
@@ -153,7 +178,7 @@ def test_the_encoder_is_held_and_the_loop_with_feeding_is_taken_apart(corpus, mo
     monkeypatch.setattr("attnmt.encoder.pack_padded_sequence", refuse)
     with pytest.raises(AssertionError, match="the plain way"):
         model(batch)
-    monkeypatch.setattr(LuongDecoder, "step", refuse)
+    monkeypatch.setattr(type(model.decoder), "step", refuse)
     with sooner(model):
         model(batch)
 
@@ -187,7 +212,7 @@ def test_it_is_switched_off_after_an_error_and_by_the_outermost_alone(corpus):
     with sooner(model):
         with sooner(model):
             pass
-        assert type(model.encoder) is HeldEncoder
+        assert type(model.encoder) is HeldLSTM
     assert type(model.encoder) is StackedLSTM
     with pytest.raises(TypeError), sooner(model):
         model.encoder.read(None)
