@@ -151,8 +151,10 @@ nbval: $(STAMP)
 	$(NBVAL) $(addprefix _build/quick/,$(or $(CHAPTERS),$(CORE)))
 
 pages: $(STAMP)
-	@echo "==> all notebooks, as the book shows them"
+	@echo "==> all notebooks, as the book shows them; the other knobs at quick"
 	$(NBVAL) $(or $(CHAPTERS),$(wildcard book/*.ipynb))
+	$(BIN)/python -m press.run.quick _build/quick
+	$(NBVAL) $(addprefix _build/quick/,$(or $(CHAPTERS),$(filter-out $(CORE),$(wildcard book/*.ipynb))))
 
 # What depends on kernels, with the limits of lesser processors. (On ARM the variables change nothing.)
 processors: whole $(STAMP)
