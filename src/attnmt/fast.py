@@ -51,18 +51,27 @@ def onednn_pays() -> bool:
 ONEDNN = onednn_pays()  # asked once
 
 
+def goes_to_onednn(x: Tensor, W: Tensor) -> bool:
+    """Whether ``x W^T`` is left to oneDNN: a large product of float32 on a CPU where that pays."""
+    ours = ONEDNN and x.device.type == "cpu" and x.dtype == W.dtype == torch.float32
+    ours = ours and not torch.is_autocast_enabled("cpu")  # else the precision is PyTorch's choice
+    return bool(ours and torch.backends.mkldnn.enabled) and x.numel() * len(W) >= LARGE
+
+
 def product(x: Tensor, W: Tensor, b: Tensor | None = None) -> Tensor:
     """``x W^T + b`` of x (..., n) and W (m, n): (..., m).
 
-    As torch.nn.functional.linear, but a large product of float32 on a CPU is left to oneDNN where
-    that pays (:func:`onednn_pays`). PyTorch would ask MKL, which uses half the width of AVX-512 on
-    a processor that is not Intel's.
+    As torch.nn.functional.linear, but some products are left to oneDNN (:func:`goes_to_onednn`).
+    PyTorch would ask MKL, which uses half the width of AVX-512 on a processor that is not Intel's.
     """
-    ours = ONEDNN and x.device.type == "cpu" and x.dtype == W.dtype == torch.float32
-    ours = ours and not torch.is_autocast_enabled("cpu")  # else the precision is PyTorch's choice
-    if ours and torch.backends.mkldnn.enabled and x.numel() * len(W) >= LARGE:
+    if goes_to_onednn(x, W):
         return _Product.apply(x.contiguous(), W.contiguous(), b)  # other strides are slow
     return linear(x, W, b)
+
+
+def product_alone(x: Tensor, W: Tensor) -> Tensor:
+    """As :func:`product`, without a gradient."""
+    return by_onednn(x, W) if goes_to_onednn(x, W) else linear(x, W)
 
 
 class _Product(Function):
@@ -97,6 +106,59 @@ class Linear(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """``W x + b`` of (..., n): (..., m)."""
         return product(x, self.weight, self.bias)
+
+
+class Steps:
+    """A matrix W that meets one step after another, and gets its gradient of all steps at once.
+
+    Autograd computes a gradient of W's size at each step, and adds it to the others.
+    """
+
+    def __init__(self, W: Tensor):
+        self.kept: list[tuple[Tensor, Tensor]] = []
+        self.W = _OneGradient.apply(W, self.kept)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """``x W^T`` of x (B, n) and W (m, n): (B, m)."""
+        if torch.is_autocast_enabled(x.device.type):
+            return linear(x, self.W)
+        return _Step.apply(x, self.W, self.kept)
+
+
+class _OneGradient(Function):
+    """W; its gradient is that of the steps, which they have kept in two parts each."""
+
+    @staticmethod
+    def forward(ctx, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+        ctx.kept = kept
+        ctx.set_materialize_grads(False)
+        return W.view_as(W)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor | None) -> tuple[Tensor | None, None]:
+        if ctx.kept:
+            x, of_y = (torch.cat(parts) for parts in zip(*ctx.kept, strict=True))
+            ctx.kept.clear()
+            grad = product_alone(x.T, of_y.T).T
+        return grad, None
+
+
+class _Step(Function):
+    """A step's product with W, which leaves W's gradient to :class:`_OneGradient`."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+        ctx.save_for_backward(x, W)
+        ctx.kept = kept
+        return product_alone(x, W)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
+        x, W = ctx.saved_tensors
+        ctx.kept.append((x.detach(), grad))
+        return grad @ W, None, None
 
 
 # ------------------------------------------------------------------------------ LSTMs
@@ -229,12 +291,12 @@ class FeedingDecoder(LuongDecoder):
         h_tilde = state.h_tilde
         W, U, b, b_U = self.rnn.all_weights[0]
         W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
-        WU = torch.cat([W_fed, U], dim=1)  # (4n, 2n)
+        WU = Steps(torch.cat([W_fed, U], dim=1))  # (4n, 2n)
         read = product(self.drop(self.embedding(target_in)), W_y, b + b_U)  # (B, T, 4n)
         features: list[Tensor] = []
         aligns: list[Tensor] = []
         for t, Wy in enumerate(read.unbind(dim=1)):
-            gates = Wy + product(torch.cat([self.drop(h_tilde), h], dim=1), WU)
+            gates = Wy + WU(torch.cat([self.drop(h_tilde), h], dim=1))
             h, cell = pass_gates(gates, cell)
             h_tilde, align = (each.squeeze(1) for each in self.attend(h[:, None], memory, t))
             features.append(h_tilde)

@@ -32,6 +32,7 @@ from attnmt.fast import (
     HeldLSTM,
     InPlaceTranslator,
     Linear,
+    Steps,
     cross_entropy_,
     product,
     sooner,
@@ -113,6 +114,26 @@ def test_a_linear_layer_is_kept_as_pytorchs_is():
     torch.testing.assert_close(ours.state_dict(), theirs.state_dict(), rtol=0, atol=0)
     x = torch.randn(2, N)
     assert torch.equal(ours(x), theirs(x))
+
+
+def test_a_matrix_of_steps_gets_the_gradient_of_all_of_them_each_time():
+    torch.manual_seed(0)
+    W = torch.randn(3, 3, dtype=torch.double, requires_grad=True)
+    x = torch.randn(2, 3, dtype=torch.double, requires_grad=True)
+
+    def after(steps, times):
+        h = x
+        for _ in range(times):
+            h = steps(h).tanh()
+        return h.square().sum()
+
+    steps = Steps(W)
+    for times in (1, 4):
+        loss = after(steps, times)
+        plain = torch.autograd.grad(after(lambda h: linear(h, W), times), [W, x])
+        for _ in range(2):  # and once more: nothing is left of the first time
+            found = torch.autograd.grad(loss, [W, x], retain_graph=True)
+            torch.testing.assert_close(found, plain)
 
 
 @pytest.mark.parametrize("of", ["mean", "each"])
