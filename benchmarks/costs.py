@@ -15,12 +15,11 @@ from types import SimpleNamespace
 
 import torch
 from torch import Tensor
-from torch.nn.functional import linear
 
 from attnmt import Pair, Translator, beam_search, luong
 from attnmt.batches import Batch, batches, make_batch, pad
 from attnmt.encoder import StackedLSTM
-from attnmt.fast import HeldLSTM, by_onednn, sooner
+from attnmt.fast import HeldLSTM, Steps, sooner
 from attnmt.recipes import OPTIMISERS
 from attnmt.vocab import Vocabulary
 from benchmarks.systems import learn
@@ -128,11 +127,6 @@ def epoch_of(pairs: int) -> dict[str, float]:
 def lessons() -> dict[str, list[float]]:
     """Milliseconds of the same work done in two ways, the slow one first."""
     torch.manual_seed(0)
-    features = torch.randn(900, 256)
-    weights = torch.randn(5_921, 256)
-    libraries = [
-        median(lambda by=by: by(features, weights), times=15) for by in (linear, by_onednn)
-    ]
     sentences = [[4] * draw for draw in random.Random(0).choices(range(8, 21), k=64)]
     encoder = StackedLSTM(WORDS, 128, 256, bidirectional=True)
     source = pad(sentences)
@@ -147,10 +141,17 @@ def lessons() -> dict[str, list[float]]:
     matrix = torch.randn(1_024, 256)
     loop = median(lambda: [part @ matrix.T for part in parts], times=15)
     once = median(lambda: hoisted @ matrix.T, times=15)
+    matrix.requires_grad_()
+
+    def gradient(by: Callable[[Tensor], Tensor]) -> None:
+        sum(by(part).sum() for part in parts).backward()
+
+    each = median(lambda: gradient(lambda part: part @ matrix.T), times=15)
+    at_once = median(lambda: gradient(Steps(matrix)), times=15)
     return {
-        "a product by PyTorch's choice, and by oneDNN": libraries,
         "an encoder packed, and with a padding input": ways,
         "a product in each of 20 steps, and once": [loop, once],
+        "a matrix's gradient in each of 20 steps, and once": [each, at_once],
     }
 
 

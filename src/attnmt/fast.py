@@ -19,7 +19,7 @@ from torch.nn.functional import dropout, linear
 
 from attnmt.attention import FixedContext
 from attnmt.batches import Batch
-from attnmt.decoder import BahdanauDecoder, LSTMDecoder, LuongDecoder
+from attnmt.decoder import BahdanauDecoder, LuongDecoder
 from attnmt.encoder import (
     BidirectionalGRU,
     ForwardGRU,
@@ -29,139 +29,7 @@ from attnmt.encoder import (
 )
 from attnmt.model import Translator
 
-# ------------------------------------------------------------------------------ products
-
-LARGE = 2**21  # multiplications of a product from which on oneDNN is the faster library
-
-
-def has_onednn() -> bool:
-    """Whether this PyTorch can be asked for oneDNN's product. The operator is a private one."""
-    there = torch.backends.mkldnn.is_available()
-    return there and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-
-
-def onednn_pays() -> bool:
-    """Whether oneDNN's products are faster than PyTorch's own choice on this processor.
-
-    Measured: with AVX-512 up to twice as fast, with AVX2 alone a tenth slower.
-    """
-    return has_onednn() and torch.backends.cpu.get_cpu_capability() == "AVX512"
-
-
-ONEDNN = onednn_pays()  # asked once
-
-
-def goes_to_onednn(x: Tensor, W: Tensor) -> bool:
-    """Whether ``x W^T`` is left to oneDNN: a large product of float32 on a CPU where that pays."""
-    ours = ONEDNN and x.device.type == "cpu" and x.dtype == W.dtype == torch.float32
-    ours = ours and not torch.is_autocast_enabled("cpu")  # else the precision is PyTorch's choice
-    return bool(ours and torch.backends.mkldnn.enabled) and x.numel() * len(W) >= LARGE
-
-
-def product(x: Tensor, W: Tensor, b: Tensor | None = None) -> Tensor:
-    """``x W^T + b`` of x (..., n) and W (m, n): (..., m).
-
-    As torch.nn.functional.linear, but some products are left to oneDNN (:func:`goes_to_onednn`).
-    PyTorch would ask MKL, which uses half the width of AVX-512 on a processor that is not Intel's.
-    """
-    if goes_to_onednn(x, W):
-        return _Product.apply(x.contiguous(), W.contiguous(), b)  # other strides are slow
-    return linear(x, W, b)
-
-
-def product_alone(x: Tensor, W: Tensor) -> Tensor:
-    """As :func:`product`, without a gradient."""
-    return by_onednn(x, W) if goes_to_onednn(x, W) else linear(x, W)
-
-
-class _Product(Function):
-    """The three products of a linear layer, by oneDNN."""
-
-    @staticmethod
-    def forward(ctx, x: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
-        ctx.save_for_backward(x, W)
-        return by_onednn(x, W, b)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, W = ctx.saved_tensors
-        of_x, of_W, of_b = ctx.needs_input_grad
-        rows = grad.reshape(-1, len(W)).contiguous()
-        return (
-            by_onednn(rows, W.T, None).view_as(x) if of_x else None,
-            by_onednn(x.reshape(-1, W.size(1)).T, rows.T, None).T if of_W else None,
-            rows.sum(0) if of_b else None,
-        )
-
-
-def by_onednn(x: Tensor, W: Tensor, b: Tensor | None = None) -> Tensor:
-    """``x W^T + b`` by oneDNN, without a gradient."""
-    return torch.ops.mkldnn._linear_pointwise(x, W, b, "none", [], "")
-
-
-class Linear(nn.Linear):
-    """torch.nn.Linear, by :func:`product`."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``W x + b`` of (..., n): (..., m)."""
-        return product(x, self.weight, self.bias)
-
-
-class Steps:
-    """A matrix W that meets one step after another, and gets its gradient of all steps at once.
-
-    Autograd computes a gradient of W's size at each step, and adds it to the others.
-    """
-
-    def __init__(self, W: Tensor):
-        self.kept: list[tuple[Tensor, Tensor]] = []
-        self.W = _OneGradient.apply(W, self.kept)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """``x W^T`` of x (B, n) and W (m, n): (B, m)."""
-        if torch.is_autocast_enabled(x.device.type):
-            return linear(x, self.W)
-        return _Step.apply(x, self.W, self.kept)
-
-
-class _OneGradient(Function):
-    """W; its gradient is that of the steps, which they have kept in two parts each."""
-
-    @staticmethod
-    def forward(ctx, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
-        ctx.kept = kept
-        ctx.set_materialize_grads(False)
-        return W.view_as(W)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad: Tensor | None) -> tuple[Tensor | None, None]:
-        if ctx.kept:
-            x, of_y = (torch.cat(parts) for parts in zip(*ctx.kept, strict=True))
-            ctx.kept.clear()
-            grad = product_alone(x.T, of_y.T).T
-        return grad, None
-
-
-class _Step(Function):
-    """A step's product with W, which leaves W's gradient to :class:`_OneGradient`."""
-
-    @staticmethod
-    def forward(ctx, x: Tensor, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
-        ctx.save_for_backward(x, W)
-        ctx.kept = kept
-        return product_alone(x, W)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
-        x, W = ctx.saved_tensors
-        ctx.kept.append((x.detach(), grad))
-        return grad @ W, None, None
-
-
-# ------------------------------------------------------------------------------ LSTMs
+# --------------------------------------------------------------------- encoders, decoders
 
 
 def pass_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
@@ -182,7 +50,7 @@ class LSTM(nn.LSTM):
             return super().forward(x, state)
         h, cell = state
         W, U, b, b_U = self.all_weights[0]
-        h, cell = pass_gates(product(x[:, 0], W, b) + product(h[0], U, b_U), cell[0])
+        h, cell = pass_gates(linear(x[:, 0], W, b) + linear(h[0], U, b_U), cell[0])
         return h[:, None], (h[None], cell[None])
 
 
@@ -272,6 +140,59 @@ class ReadyDecoder(BahdanauDecoder):
         return torch.cat(features, dim=-1), None if align is None else torch.cat(aligns, dim=1)
 
 
+class Steps:
+    """A matrix W that meets one step after another, and gets its gradient of all steps at once.
+
+    Autograd computes a gradient of W's size at each step, and adds it to the others.
+    """
+
+    def __init__(self, W: Tensor):
+        self.kept: list[tuple[Tensor, Tensor]] = []
+        self.W = _OneGradient.apply(W, self.kept)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """``x W^T`` of x (B, n) and W (m, n): (B, m)."""
+        if torch.is_autocast_enabled(x.device.type):
+            return linear(x, self.W)
+        return _Step.apply(x, self.W, self.kept)
+
+
+class _OneGradient(Function):
+    """W; its gradient is that of the steps, which they have kept in two parts each."""
+
+    @staticmethod
+    def forward(ctx, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+        ctx.kept = kept
+        ctx.set_materialize_grads(False)
+        return W.view_as(W)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor | None) -> tuple[Tensor | None, None]:
+        if ctx.kept:
+            x, of_y = (torch.cat(parts) for parts in zip(*ctx.kept, strict=True))
+            ctx.kept.clear()
+            grad = of_y.T @ x
+        return grad, None
+
+
+class _Step(Function):
+    """A step's product with W, which leaves W's gradient to :class:`_OneGradient`."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+        ctx.save_for_backward(x, W)
+        ctx.kept = kept
+        return x @ W.T
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
+        x, W = ctx.saved_tensors
+        ctx.kept.append((x.detach(), grad))
+        return grad @ W, None, None
+
+
 class FeedingDecoder(LuongDecoder):
     """A :class:`.LuongDecoder` with input feeding and one layer, whose step is taken apart."""
 
@@ -292,7 +213,7 @@ class FeedingDecoder(LuongDecoder):
         W, U, b, b_U = self.rnn.all_weights[0]
         W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
         WU = Steps(torch.cat([W_fed, U], dim=1))  # (4n, 2n)
-        read = product(self.drop(self.embedding(target_in)), W_y, b + b_U)  # (B, T, 4n)
+        read = linear(self.drop(self.embedding(target_in)), W_y, b + b_U)  # (B, T, 4n)
         features: list[Tensor] = []
         aligns: list[Tensor] = []
         for t, Wy in enumerate(read.unbind(dim=1)):
@@ -371,7 +292,6 @@ class InPlaceTranslator(Translator):
 # ------------------------------------------------------------------------------ the switch
 
 SOONER: dict[type[nn.Module], type[nn.Module]] = {
-    nn.Linear: Linear,
     nn.LSTM: LSTM,
     StackedLSTM: HeldLSTM,
     ForwardGRU: HeldForwardGRU,
@@ -382,27 +302,14 @@ SOONER: dict[type[nn.Module], type[nn.Module]] = {
 }
 
 
-RECURRENT = (RecurrentEncoder, BahdanauDecoder, LSTMDecoder)
-
-
-def parts_of(model: nn.Module) -> Iterator[nn.Module]:
-    """The translators in a model or an ensemble, and all parts of what is recurrent in them."""
-    for part in model.modules():
-        if isinstance(part, Translator):
-            yield part
-        elif isinstance(part, RECURRENT):
-            yield from part.modules()
-
-
 @contextmanager
 def sooner(model: nn.Module) -> Iterator[None]:
     """Inside, the model computes the same numbers sooner; afterwards it is as it was.
 
-    Each translator, and each part of a recurrent encoder or decoder, whose class stands in
-    ``SOONER`` is of the subclass meanwhile. Parts of other classes, also subclasses that a reader
-    wrote, stay as they are; so do the layers of a model of attention alone.
+    Each part of it whose class stands in ``SOONER`` is of the subclass meanwhile. Parts of other
+    classes, also subclasses that a reader wrote, stay as they are.
     """
-    plain = {part: type(part) for part in parts_of(model) if type(part) in SOONER}
+    plain = {part: type(part) for part in model.modules() if type(part) in SOONER}
     try:
         for part, kind in plain.items():
             part.__class__ = SOONER[kind]

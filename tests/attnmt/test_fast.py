@@ -4,7 +4,6 @@ That whole models are the same by it is in test_family.py.
 """
 
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,7 +14,6 @@ from attnmt import (
     Recipe,
     Translator,
     beam_search,
-    fast,
     fit,
     greedy,
     luong,
@@ -31,89 +29,14 @@ from attnmt.fast import (
     HeldEncoder,
     HeldLSTM,
     InPlaceTranslator,
-    Linear,
     Steps,
     cross_entropy_,
-    product,
     sooner,
 )
 
 pytestmark = pytest.mark.kernels
 
-N, V = 5, 35
-
-
-@pytest.fixture
-def all_are_large(monkeypatch):
-    """Every product of float32 is left to oneDNN, whatever the processor."""
-    if not fast.has_onednn():
-        pytest.skip("this PyTorch has no product by oneDNN")
-    monkeypatch.setattr(fast, "ONEDNN", True)
-    monkeypatch.setattr(fast, "LARGE", 0)
-
-
-def drawn(*shape, columns=False):
-    """Numbers of a shape, gradient wanted; in columns they lie transposed in memory."""
-    draw = torch.randn(*shape[:-2], shape[-1], shape[-2]).mT if columns else torch.randn(*shape)
-    return draw.requires_grad_()
-
-
-@pytest.mark.parametrize("biased", [True, False])
-@pytest.mark.parametrize("columns", [True, False])
-@pytest.mark.parametrize("words", [1, 16, V])
-@pytest.mark.parametrize("shape", [(1, N), (7, N), (2, 3, N)])
-def test_a_product_and_its_gradients_are_those_of_a_linear_layer(
-    shape, words, columns, biased, all_are_large
-):
-    torch.manual_seed(0)
-    x, W = drawn(*shape, columns=columns), drawn(words, N, columns=columns)
-    given = (x, W, drawn(words)) if biased else (x, W)
-    out, expected = product(*given), linear(*given)
-    assert "_Product" in out.grad_fn.name()
-    torch.testing.assert_close(out, expected)
-    weights = torch.randn_like(out)
-    grads = [torch.autograd.grad((of * weights).sum(), given) for of in (out, expected)]
-    torch.testing.assert_close(*grads)
-
-
-def test_what_needs_no_gradient_gets_none(all_are_large):
-    x, W = drawn(3, N).detach(), drawn(V, N)
-    b = drawn(V).detach()
-    product(x, W, b).sum().backward()
-    assert x.grad is None and b.grad is None
-    torch.testing.assert_close(W.grad, x.sum(0).expand(V, N))
-
-
-@pytest.mark.filterwarnings("ignore:TF32")  # of PyTorch's own switch, on putting it back
-@pytest.mark.parametrize("why", ["small", "double", "switched off", "does not pay"])
-def test_other_products_are_left_to_pytorch(why, monkeypatch):
-    monkeypatch.setattr(fast, "ONEDNN", why != "does not pay")
-    monkeypatch.setattr(fast, "LARGE", 3 * V * N + (why == "small"))
-    x, W = drawn(3, N), drawn(V, N)
-    if why == "double":
-        x, W = x.double(), W.double()
-    with torch.backends.mkldnn.flags(enabled=why != "switched off"):
-        assert "_Product" not in product(x, W).grad_fn.name()
-
-
-@pytest.mark.parametrize("operator", [True, False])
-@pytest.mark.parametrize("processor", ["AVX512", "AVX2", "DEFAULT", "SVE256"])
-def test_onednn_pays_with_avx512_and_its_operator_alone(processor, operator, monkeypatch):
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: processor)
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
-    there = SimpleNamespace(_linear_pointwise=None) if operator else SimpleNamespace()
-    monkeypatch.setattr(torch.ops, "mkldnn", there)
-    assert fast.onednn_pays() == (operator and processor == "AVX512")
-
-
-def test_a_linear_layer_is_kept_as_pytorchs_is():
-    torch.manual_seed(0)
-    ours = Linear(N, V)
-    torch.manual_seed(0)
-    theirs = torch.nn.Linear(N, V)
-    torch.testing.assert_close(ours.state_dict(), theirs.state_dict(), rtol=0, atol=0)
-    x = torch.randn(2, N)
-    assert torch.equal(ours(x), theirs(x))
+V = 35  # words
 
 
 def test_a_matrix_of_steps_gets_the_gradient_of_all_of_them_each_time():
@@ -160,24 +83,13 @@ def test_the_logits_are_used_up_and_no_second_gradient_is_given():
         loss.backward()
 
 
-def test_in_mixed_precision_the_product_is_short_and_the_loss_is_computed_in_full():
+def test_in_mixed_precision_the_loss_is_computed_in_full():
     torch.manual_seed(1)
-    layer = Linear(600, 600)  # large enough for oneDNN, were it not for the mixed precision
-    x = torch.randn(10, 600)
+    logits = torch.randn(10, V).bfloat16()
     y = torch.arange(10)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        logits = layer(x)
-        losses = cross_entropy_(logits.clone(), y)
-    assert logits.dtype == torch.bfloat16
+    losses = cross_entropy_(logits.clone(), y)
     assert losses.dtype == torch.float32
-    torch.testing.assert_close(
-        losses, torch.nn.functional.cross_entropy(logits.float(), y, reduction="none")
-    )
-
-
-def test_where_no_numbers_are_computed_it_is_pytorchs_own():
-    with torch.device("meta"):
-        assert Linear(600, 600)(torch.empty(10, 600)).shape == (10, 600)
+    torch.testing.assert_close(losses, cross_entropy(logits.float(), y, reduction="none"))
 
 
 # ------------------------------------------------------------------------------------ LSTMs
@@ -258,11 +170,9 @@ def test_a_subclass_that_a_reader_wrote_stays_as_it_is(corpus):
     torch.testing.assert_close(found, expected)
 
 
-def test_the_members_of_an_ensemble_have_it_and_look_ups_alone_do_not(corpus):
-    """A model without recurrence is trained as plain PyTorch, but for its losses."""
+def test_the_members_of_an_ensemble_have_it(corpus):
     models = luong(corpus, hidden=4), attention_only(corpus, hidden=4, heads=1)
     with sooner(Ensemble(models)):
         assert {type(model) for model in models} == {InPlaceTranslator}
-        assert type(models[0].decoder.W_out) is Linear
-        assert type(models[1].decoder.W_o) is torch.nn.Linear
+        assert type(models[0].encoder) is HeldLSTM
     assert {type(model) for model in models} == {Translator}
