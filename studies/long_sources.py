@@ -4,19 +4,19 @@ Half of the controlled test sentences are no longer than a window of D = 10 is w
 hardly chooses there. Here sentences are joined to sources of up to 200 words, with all their gold
 links. Beyond a sentence, the translation keeps the order of its source. All systems learn from the
 same sources, most of them short, by one recipe that was tried with global *dot* alone. They are
-measured by the length of the source: BLEU and CPU time of greedy search, alignment error and, for a
-window, the share of sure gold links inside it. A window is searched with twice: as a mask, and by
-the window alone (``attnmt.book.window_alone``). Start it again to go on: what is stored is not
-trained again. Usage: make study NAME=long_sources
+measured by the length of the source: BLEU of greedy search, alignment error and, for a window, the
+share of sure gold links inside it. CPU time is measured apart, with a window as a mask and with the
+window alone (``attnmt.book.window_alone``). Start it again to go on: what is stored is not trained
+again. Usage: make study NAME=long_sources
 """
 
 import random
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 from attnmt import (
     Recipe,
@@ -30,12 +30,14 @@ from attnmt import (
     luong,
 )
 from attnmt.attention import Local
+from attnmt.batches import Batch, make_batch
 from attnmt.book.window_alone import attend_within
 from attnmt.corpus import Corpus, Pair
-from attnmt.decoding import Translation
 from attnmt.evidence.joined import join
 from attnmt.evidence.links import diagonal, error_of, windows_on
+from attnmt.fast import sooner
 from attnmt.metrics import texts
+from attnmt.model import evaluating
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)
@@ -49,7 +51,8 @@ LONGEST = 200  # words of a source; longer ones are left out
 EDGES = (1, 41, 61, 101, 151, LONGEST + 1)  # first length of each bucket, and one past the last
 RECIPE = Recipe(epochs=1, batch_size=16, learning_rate=4e-3, halve_after=None, fall=True)
 CURVE = 250  # updates between two points of a learning curve
-ROUNDS = 2  # of each search, the fastest of which counts
+SIDE_BY_SIDE = 16  # sources whose cost is measured together
+ROUNDS = 5
 WIDTHS = (2, 5, 10)
 SYSTEMS = {
     "global, dot": {"score": "dot"},
@@ -132,11 +135,9 @@ def by_window_alone(model: Translator) -> Iterator[None]:
         del attention.forward
 
 
-def search(model: Translator, pairs: Sequence[Pair]) -> tuple[list[Translation], float]:
-    """Greedy translations, and the CPU time of a source in milliseconds."""
-    began = time.process_time()
-    found = greedy(model, [pair.source for pair in pairs])
-    return found, 1_000 * (time.process_time() - began) / len(pairs)
+def is_local(model: Translator) -> bool:
+    """Whether the model has a window."""
+    return isinstance(model.decoder.attention.window, Local)
 
 
 def inside(model: Translator, pairs: Sequence[Pair]) -> float:
@@ -151,14 +152,7 @@ def inside(model: Translator, pairs: Sequence[Pair]) -> float:
 
 def measure(model: Translator, pairs: Sequence[Pair]) -> dict:
     """What is measured on the pairs of a bucket."""
-    local = isinstance(model.decoder.attention.window, Local)
-    masked, alone = [], []
-    for _ in range(ROUNDS):
-        found, spent = search(model, pairs)
-        masked.append(spent)
-        if local:
-            with by_window_alone(model):
-                alone.append(search(model, pairs)[1])
+    found = greedy(model, [pair.source for pair in pairs])
     score = bleu(texts(model, found), [pair.target_text for pair in pairs], lowercase=True)
     written = sum(len(translation.words) for translation in found)
     return {
@@ -166,9 +160,7 @@ def measure(model: Translator, pairs: Sequence[Pair]) -> dict:
         "signature": score.signature,
         "length": round(written / sum(len(pair.target) for pair in pairs), 3),
         "aer": round(alignment_error_rate(force_align(model, pairs), pairs), 4),
-        "inside": round(inside(model, pairs), 4) if local else None,
-        "milliseconds": round(min(masked), 2),
-        "milliseconds_alone": round(min(alone), 2) if local else None,
+        "inside": round(inside(model, pairs), 4) if is_local(model) else None,
     }
 
 
@@ -200,6 +192,53 @@ def about(pairs: Sequence[Pair]) -> dict:
     }
 
 
+def learn(model: Translator, batch: Batch) -> None:
+    """Compute the gradient of a batch."""
+    model.token_losses(batch).sum().backward()
+
+
+def write(model: Translator, batch: Batch) -> None:
+    """Take as many steps of a search as the references have words."""
+    with evaluating(model):
+        memory, state = model.start(batch.source)
+        for y in batch.target_in.unbind(dim=1):
+            _, _, state = model.step(y, state, memory)
+
+
+USES = {"search": write, "learning": learn}
+
+
+def cost(model: Translator, use: str, batch: Batch, *, alone: bool) -> float:
+    """CPU time of a source of the batch, in milliseconds."""
+    with sooner(model), by_window_alone(model) if alone else nullcontext():
+        began = time.process_time()
+        USES[use](model, batch)
+        return 1_000 * (time.process_time() - began) / len(batch.target_in)
+
+
+def costs(corpus: Corpus) -> list[dict]:
+    """What each system and way to attend costs in each bucket. The weights do not matter.
+
+    All cases take turns, round after round, and the fastest counts, since other work on the machine
+    can only slow one down.
+    """
+    models = {name: luong(corpus, **arguments) for name, arguments in SYSTEMS.items()}
+    vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
+    batches = [make_batch(pairs[:SIDE_BY_SIDE], *vocabularies) for pairs in buckets(corpus.test)]
+    fastest: dict[tuple, list[float]] = {}
+    for _ in range(ROUNDS):
+        for (name, model), alone, use in product(models.items(), (False, True), USES):
+            if is_local(model) or not alone:
+                found = [cost(model, use, batch, alone=alone) for batch in batches]
+                best = fastest.get((name, alone, use), found)
+                fastest[name, alone, use] = [*map(min, found, best)]
+    keys = ("system", "alone", "use")
+    return [
+        dict(zip(keys, case, strict=True)) | {"milliseconds": [round(x, 2) for x in found]}
+        for case, found in fastest.items()
+    ]
+
+
 def main() -> None:
     """Train what is missing, one seed of all systems after the other."""
     corpus = long_corpus()
@@ -217,3 +256,6 @@ def main() -> None:
                 runs.append(train(corpus, system, seed))
                 save_store(STORE, store)
                 print(runs[-1], flush=True)
+    if "costs" not in store:
+        store["costs"] = costs(corpus)
+        save_store(STORE, store)

@@ -17,6 +17,7 @@ from studies.long_sources import (
     SEEDS,
     STORE,
     SYSTEMS,
+    USES,
     WIDTHS,
     about,
     buckets,
@@ -132,7 +133,6 @@ def test_a_run_has_numbers_of_each_bucket(run):
         assert 0 <= found["bleu"] <= 100
         assert found["signature"] == RUNS[0]["buckets"][0]["signature"]
         assert (found["inside"] is not None) == local
-        assert (found["milliseconds_alone"] is not None) == local
 
 
 def test_local_m_holds_what_counting_holds():
@@ -142,6 +142,15 @@ def test_local_m_holds_what_counting_holds():
             D = str(SYSTEMS[run["system"]]["D"])
             for found, bucket in zip(run["buckets"], STUDY["test"], strict=True):
                 assert found["inside"] == pytest.approx(bucket["inside"][D], abs=1e-4)
+
+
+def test_every_way_to_attend_has_its_cost_in_each_bucket():
+    ways = [(name, way) for name in SYSTEMS for way in (False, True)[: 1 + ("local" in name)]]
+    found = [(case["system"], case["alone"], case["use"]) for case in STUDY["costs"]]
+    assert sorted(found) == sorted((*way, use) for way in ways for use in USES)
+    for case in STUDY["costs"]:
+        assert len(case["milliseconds"]) == len(STUDY["test"])
+        assert case["milliseconds"] == sorted(case["milliseconds"])  # longer sources take longer
 
 
 def test_the_study_goes_on_where_it_stopped(alone, tmp_path, monkeypatch):
@@ -157,6 +166,16 @@ def test_the_study_goes_on_where_it_stopped(alone, tmp_path, monkeypatch):
     long_sources.main()
     store = json.loads((tmp_path / "long.json").read_text(encoding="utf-8"))
     assert [run["system"] for run in store["runs"]] == list(some)
+    assert [(case["system"], case["alone"]) for case in store["costs"]] == [
+        (name, alone)
+        for name, alone in [
+            ("global, dot", False),
+            ("local-p, D = 2", False),
+            ("local-p, D = 2", True),
+        ]
+        for _ in USES
+    ]
     monkeypatch.setattr(long_sources, "train", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(long_sources, "costs", lambda *_: pytest.fail("measured again"))
     long_sources.main()
     assert json.loads((tmp_path / "long.json").read_text(encoding="utf-8")) == store
