@@ -52,16 +52,16 @@ EDGES = (1, 41, 61, 101, 151, LONGEST + 1)  # first length of each bucket, and o
 RECIPE = Recipe(epochs=1, batch_size=16, learning_rate=4e-3, halve_after=None, fall=True)
 CURVE = 250  # updates between two points of a learning curve
 SIDE_BY_SIDE = 16  # sources whose cost is measured together
-ROUNDS = 5
-WIDTHS = (2, 5, 10)
+ROUNDS = 3
+WIDTHS = (10, 5, 2)
 SYSTEMS = {
     "global, dot": {"score": "dot"},
     "global, general": {"score": "general"},
     **{
-        f"local-p, D = {D}": {"score": "general", "window": "local-p", "D": D}
-        for D in reversed(WIDTHS)
+        f"{window}, D = {D}": {"score": "general", "window": window, "D": D}
+        for window in ("local-m", "local-p")
+        for D in WIDTHS
     },
-    "local-m, D = 10": {"score": "general", "window": "local-m", "D": 10},
 }
 
 
