@@ -42,6 +42,7 @@ from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)
 SEEDS = (0, 1)
+ONCE = ("local-p, D = 5", "local-p, D = 2")  # only from the first seed: the wider one failed, too
 SENTENCES = 64_000  # of the controlled corpus, to learn from
 TESTED = 2_500  # sentences
 TIMES = 2  # sources that a sentence stands in, each time beside others
@@ -239,8 +240,18 @@ def costs(corpus: Corpus) -> list[dict]:
     ]
 
 
+def planned() -> list[tuple[str, int]]:
+    """System and seed of each run, one seed of all systems after the other."""
+    return [
+        (system, seed)
+        for seed in SEEDS
+        for system in SYSTEMS
+        if seed == SEEDS[0] or system not in ONCE
+    ]
+
+
 def main() -> None:
-    """Train what is missing, one seed of all systems after the other."""
+    """Train what is missing, then measure what it costs."""
     corpus = long_corpus()
     head = head_of(__file__) | {
         "corpus": {"fingerprint": corpus.fingerprint},
@@ -250,12 +261,11 @@ def main() -> None:
     }
     store = open_store(STORE, head)
     runs = store.setdefault("runs", [])
-    for seed in SEEDS:
-        for system in SYSTEMS:
-            if (system, seed) not in {(run["system"], run["seed"]) for run in runs}:
-                runs.append(train(corpus, system, seed))
-                save_store(STORE, store)
-                print(runs[-1], flush=True)
+    for system, seed in planned():
+        if (system, seed) not in {(run["system"], run["seed"]) for run in runs}:
+            runs.append(train(corpus, system, seed))
+            save_store(STORE, store)
+            print(runs[-1], flush=True)
     if "costs" not in store:
         store["costs"] = costs(corpus)
         save_store(STORE, store)
