@@ -53,7 +53,7 @@ EDGES = (1, 41, 61, 101, 151, LONGEST + 1)  # first length of each bucket, and o
 RECIPE = Recipe(epochs=1, batch_size=16, learning_rate=4e-3, halve_after=None, fall=True)
 CURVE = 250  # updates between two points of a learning curve
 SIDE_BY_SIDE = 16  # sources whose cost is measured together
-ROUNDS = 3
+ROUNDS = 5
 WIDTHS = (10, 5, 2)
 SYSTEMS = {
     "global, dot": {"score": "dot"},
