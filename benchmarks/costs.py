@@ -141,17 +141,18 @@ def lessons() -> dict[str, list[float]]:
     matrix = torch.randn(1_024, 256)
     loop = median(lambda: [part @ matrix.T for part in parts], times=15)
     once = median(lambda: hoisted @ matrix.T, times=15)
-    matrix.requires_grad_()
+    for each in (matrix, *parts):
+        each.requires_grad_()
 
     def gradient(by: Callable[[Tensor], Tensor]) -> None:
         sum(by(part).sum() for part in parts).backward()
 
-    each = median(lambda: gradient(lambda part: part @ matrix.T), times=15)
-    at_once = median(lambda: gradient(Steps(matrix)), times=15)
+    by_step = median(lambda: gradient(lambda part: part @ matrix.T), times=15)
+    at_end = median(lambda: gradient(Steps(matrix)), times=15)
     return {
         "an encoder packed, and with a padding input": ways,
         "a product in each of 20 steps, and once": [loop, once],
-        "a matrix's gradient in each of 20 steps, and once": [each, at_once],
+        "a matrix's gradient in each of 20 steps, and once": [by_step, at_end],
     }
 
 
