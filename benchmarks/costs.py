@@ -19,7 +19,7 @@ from torch import Tensor
 from attnmt import Pair, Translator, beam_search, luong
 from attnmt.batches import Batch, batches, make_batch, pad
 from attnmt.encoder import StackedLSTM
-from attnmt.fast import HeldLSTM, Steps, sooner
+from attnmt.fast import HeldLSTM, sooner
 from attnmt.recipes import OPTIMISERS
 from attnmt.vocab import Vocabulary
 from benchmarks.systems import learn
@@ -141,18 +141,9 @@ def lessons() -> dict[str, list[float]]:
     matrix = torch.randn(1_024, 256)
     loop = median(lambda: [part @ matrix.T for part in parts], times=15)
     once = median(lambda: hoisted @ matrix.T, times=15)
-    for each in (matrix, *parts):
-        each.requires_grad_()
-
-    def gradient(by: Callable[[Tensor], Tensor]) -> None:
-        sum(by(part).sum() for part in parts).backward()
-
-    by_step = median(lambda: gradient(lambda part: part @ matrix.T), times=15)
-    at_end = median(lambda: gradient(Steps(matrix)), times=15)
     return {
         "an encoder packed, and with a padding input": ways,
         "a product in each of 20 steps, and once": [loop, once],
-        "a matrix's gradient in each of 20 steps, and once": [by_step, at_end],
     }
 
 
