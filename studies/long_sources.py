@@ -76,7 +76,7 @@ def join_linked(pairs: Sequence[Pair]) -> Pair:
         S += len(pair.source)
         T += len(pair.target)
     classes = tuple(name for pair in pairs for name in pair.classes)
-    sets = {name: frozenset(sorted(moved)) for name, moved in links.items()}
+    sets = {name: frozenset(moved) for name, moved in links.items()}
     return replace(join(pairs), **sets, classes=classes)
 
 
