@@ -1,8 +1,8 @@
 """How long would the papers' own trainings take on a machine of today? Predicted, not measured.
 
 The work of an update is counted from the models at their own size, without making them. What a
-processor makes of it is measured here, on one core, for one update of a few pairs. For GPUs there
-is no measurement: their time is ``work / (peak * share)`` plus a latency for every operation that
+processor makes of it is measured here, on one core, for one update of the paper's batch. For GPUs
+there is no measurement: their time is ``work / (peak * share)`` plus a latency for every operation that
 Python starts, and the share is taken from the papers, which tell how long they needed on GPUs whose
 peak is known. So a prediction is a range, and it is no better than these assumptions.
 
@@ -25,7 +25,6 @@ STORE = store_of(__file__)
 WORDS = (
     25  # a sentence of WMT'14, both sides: 116M and 110M words in 4.5M pairs (Luong et al. 2015)
 )
-MEASURED = 4  # pairs of the update that is measured
 LATENCY = 10e-6  # seconds to start an operation, of those that the profiler counts: an assumption
 BANDWIDTH = 100e9  # bytes a second between the GPUs of one machine: an assumption
 PAPERS = {  # what they tell of their training, and the peak of their GPU in float32, by its maker
@@ -66,22 +65,22 @@ def work_of(model: Translator) -> float:
     return 6.0 * weights * WORDS
 
 
-def batch_of(model: Translator) -> Batch:
-    """Pairs of ``WORDS`` words."""
-    ids = torch.randint(4, len(model.target_vocabulary), (MEASURED, WORDS)).tolist()
+def batch_of(model: Translator, pairs: int) -> Batch:
+    """So many pairs of ``WORDS`` words."""
+    ids = torch.randint(4, len(model.target_vocabulary), (pairs, WORDS)).tolist()
     both = pad(ids)
     return Batch(both, both.ids, target_out=both.ids, target_mask=both.mask)
 
 
-def measure(model: Translator) -> dict[str, float]:
+def measure(model: Translator, pairs: int) -> dict[str, float]:
     """One update's gradient on one core: operations a second, and operations that were started."""
-    batch = batch_of(model)
+    batch = batch_of(model, pairs)
     began = time.process_time()
     with sooner(model), profile(activities=[ProfilerActivity.CPU]) as seen:
         model.token_losses(batch).mean().backward()
     seconds = time.process_time() - began
     started = sum(one.count for one in seen.key_averages() if one.key.startswith("aten::"))
-    return {"cpu_seconds": seconds, "rate": work_of(model) * MEASURED / seconds, "started": started}
+    return {"cpu_seconds": seconds, "rate": work_of(model) * pairs / seconds, "started": started}
 
 
 def share_of(paper: str, work: float) -> float:
@@ -116,9 +115,10 @@ def predict(paper: str) -> dict[str, Any]:
     model = model_of(paper)
     work = work_of(model)
     size = 4 * sum(parameter.numel() for parameter in model.parameters())
-    found = {"work": work, "bytes": size, "share": share_of(paper, work), "core": measure(model)}
-    pairs = PAPERS[paper]["pairs"]
-    found["years on a core"] = pairs * work / found["core"]["rate"] / 3_600 / 24 / 365
+    told = PAPERS[paper]
+    found = {"work": work, "bytes": size, "share": share_of(paper, work)}
+    found["core"] = measure(model, told["batch"])
+    found["years on a core"] = told["pairs"] * work / found["core"]["rate"] / 3_600 / 24 / 365
     how = {"started": found["core"]["started"], "size": size}
     found["hours"] = {
         name: [hours(paper, work, peak * found["share"], gpus=gpus, **how) for gpus in COUNTS]
