@@ -54,7 +54,7 @@ from attnmt.files import write_aside
 NOT_RUN = "not run"
 WAITING = "waiting"
 NO_VERDICT = "no verdict"  # of a question
-DIGITS = {"bleu": 1, "aer": 3, "cpu_seconds": 0}  # of a difference; else 2
+DIGITS = {"bleu": 1, "aer": 3, "nats": 3, "cpu_seconds": 0}  # of a difference; else 2
 SHOWN_ONLY = ("samples", "curve")  # of a corpus of the plan: they change no score
 What = Literal["bleu", "aer", "nats", "share", "length", "monotone", "entropy", "cpu_seconds"]
 Kind = Literal["A", "B", "Q"]
