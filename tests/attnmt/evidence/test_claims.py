@@ -299,8 +299,8 @@ def test_a_question_has_an_interval_of_its_own_and_no_verdict(whole):
 
 def test_rows_that_wait_count_in_their_table(whole):
     family = [row for row in whole.values() if row.claim.group == "Luong, Table 1, on captions"]
-    (judged,) = (row for row in family if row.decision)
-    assert judged.decision.level == pytest.approx(1 - 0.05 / len(family))
+    strictest = max(row.decision.level for row in family if row.decision)
+    assert strictest == pytest.approx(1 - 0.05 / len(family))
 
 
 def test_systems_are_measured_once(monkeypatch):
@@ -328,7 +328,7 @@ def test_the_stored_verdicts_are_those_of_the_runs(tmp_path):
         assert (row.verdict, row.missing, row.trained) == (new.verdict, new.missing, new.trained)
         assert (row.power, row.power_seen) == pytest.approx((new.power, new.power_seen), abs=2e-3)
         if row.decision:
-            assert interval(row)[:2] == pytest.approx(interval(new)[:2], rel=1e-6)
+            assert interval(row)[:2] == pytest.approx(interval(new)[:2], rel=1e-6, abs=1e-6)
     assert not fresh
 
 
@@ -338,7 +338,7 @@ def test_stored_intervals_have_the_correction_of_the_whole_group(whole):
         rows = [row for row in family if row.decision]
         compared = [row.decision.comparison for row in rows]
         for row, one in zip(rows, decide(compared, waiting=len(family) - len(rows)), strict=True):
-            assert interval(row)[:2] == pytest.approx((one.low, one.high), rel=1e-6)
+            assert interval(row)[:2] == pytest.approx((one.low, one.high), rel=1e-6, abs=1e-6)
             assert row.verdict == one.verdict
 
 
