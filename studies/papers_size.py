@@ -2,9 +2,9 @@
 
 The work of an update is counted from the models at their own size, without making them. What a
 processor makes of it is measured here, on one core, for one update of the paper's batch. For GPUs
-there is no measurement: their time is ``work / (peak * share)`` plus a latency for every operation that
-Python starts, and the share is taken from the papers, which tell how long they needed on GPUs whose
-peak is known. So a prediction is a range, and it is no better than these assumptions.
+there is no measurement: their time is ``work / (peak * share)`` plus a latency for every operation
+that Python starts, and the share is taken from the papers, which tell how long they needed on GPUs
+whose peak is known. So a prediction is a range, and it is no better than these assumptions.
 
 Usage: make study NAME=papers_size
 """
