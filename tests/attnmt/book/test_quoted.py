@@ -35,7 +35,10 @@ def test_chapter_4_says_what_its_recorded_runs_have():
     assert all(facts[name] == marks[name] for name in facts.keys() & marks.keys())
     live = {"early", "live_updates", "live_perplexity", "aer_end", "aer_live", "aer_diagonal"}
     of_the_study = {"lock_small", "lock_usual", "lock_large"}
-    assert marks.keys() - live - of_the_study <= facts.keys()
+    (recipe,) = claims.judge(["q-recipe-general"])
+    judged = {"general_gain": f"{recipe.decision.difference:.1f}"}
+    assert judged.items() <= marks.items()
+    assert marks.keys() - live - of_the_study - judged.keys() <= facts.keys()
 
 
 def test_chapter_5_says_what_its_runs_and_the_judged_list_have():
