@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -446,6 +447,21 @@ def test_show_answers_until_ctrl_c(trained):
             process.kill()
     assert "export async function render" in page
     assert (process.returncode, said, shown) == (0, b"\nended\n", b"")
+
+
+def test_a_browser_that_leaves_early_is_no_error(capfd):
+    """It closes the connection without reading a page that no buffer holds."""
+    with shown_pages.server("x" * 50_000_000) as running:
+        running.daemon_threads = False  # leaving waits until every answer has ended
+        threading.Thread(target=running.serve_forever).start()
+        with socket.create_connection(running.server_address) as browser:
+            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            browser.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            browser.recv(1)
+        with urlopen(f"http://127.0.0.1:{running.server_port}/") as answer:
+            assert len(answer.read()) == 50_000_000
+        running.shutdown()
+    assert capfd.readouterr() == ("", "")
 
 
 # ------------------------------------------------------------------- evaluate, corpus and record

@@ -5,6 +5,7 @@ Both are the page of :class:`.LiveView`: one file, with the component and the mo
 
 import os
 import webbrowser
+from contextlib import suppress
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -93,6 +94,10 @@ def server(page: str, port: int = 0) -> ThreadingHTTPServer:
 
     class Answer(BaseHTTPRequestHandler):
         """The page, and nothing else."""
+
+        def handle(self) -> None:
+            with suppress(ConnectionError):  # a browser may leave before it has everything
+                super().handle()
 
         def do_GET(self) -> None:
             if self.path.partition("?")[0] not in ("/", f"/{INDEX}"):
