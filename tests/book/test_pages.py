@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import nbformat.v4 as nb
+import numpy as np
 import pytest
 from mdit_py_plugins.anchors.index import slugify
 
@@ -211,17 +212,18 @@ def test_every_system_that_may_be_recorded_has_a_title():
 
 
 STILL_FALLING = {  # results/README.md says so, too
+    "luong-general-multi30k-0": 0.0105,
     "rnnencdec-grammar-1": 0.011,
     "rnnencdec-grammar-2": 0.015,
     "rnnencdec-grammar-3": 0.016,
-    "rnnencdec-joined30-1": 0.015,
+    "rnnencdec-joined30-1": 0.011,
     "sutskever-grammar-0": 0.0125,
     "sutskever-grammar-1": 0.012,
     "sutskever-grammar-2": 0.012,
     "sutskever-forward-grammar-0": 0.014,
     "sutskever-forward-grammar-1": 0.016,
     "sutskever-forward-grammar-2": 0.0145,
-    "transformer-pieces-0": 0.016,
+    "transformer-pieces-0": 0.0135,
 }
 
 
@@ -234,9 +236,9 @@ SHORT = planned("U", "L")  # trained for minutes, and said to be
 def test_models_trained_to_the_end_are(path):
     """The last tenth of the updates gains less than 1% of the perplexity on valid."""
     curve = load_run(path.stem).history.curve
-    updates = curve[-1].updates
-    before = next(point for point in curve if point.updates >= 0.9 * updates)
-    gain = 1 - curve[-1].valid_perplexity / before.valid_perplexity
+    updates = [point.updates for point in curve]
+    perplexities = [point.valid_perplexity for point in curve]
+    gain = 1 - perplexities[-1] / np.interp(0.9 * updates[-1], updates, perplexities)
     assert gain < STILL_FALLING.get(path.stem, 0.01), "train it longer, or name it in the list"
 
 
