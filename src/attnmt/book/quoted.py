@@ -61,10 +61,16 @@ def local_attention(local: Sequence[Run], whole: Sequence[Run]) -> dict[str, str
 
     Differences are the claims' list's, with their intervals.
     """
-    captions = {"general": "luong-general", "local": "luong-local-p", "dot": "luong-dot"}
+    captions = {
+        "general_captions": "luong-general",
+        "local_captions": "luong-local-p",
+        "general_tuned": "luong-general-tuned",
+        "local_tuned": "luong-local-p-tuned",
+        "dot_tuned": "luong-dot-tuned",
+    }
     same, against_dot = judge(["l4-local-p-general", "l4-local-p-dot-feeding"])
     facts = {
-        f"{name}_captions": f"{mean([r.bleu.score for r in recorded(f'{of}-multi30k', 3)]):.1f}"
+        name: f"{mean([run.bleu.score for run in recorded(f'{of}-multi30k', 3)]):.1f}"
         for name, of in captions.items()
     }
     last = [run.history.epochs[-1].valid_perplexity for run in local]
