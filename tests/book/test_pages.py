@@ -212,6 +212,8 @@ def test_every_system_that_may_be_recorded_has_a_title():
 
 
 STILL_FALLING = {  # results/README.md says so, too
+    "ladder-local-p-multi30k-0": 0.015,
+    "ladder-local-p-multi30k-1": 0.0155,
     "luong-general-multi30k-0": 0.0105,
     "rnnencdec-grammar-1": 0.011,
     "rnnencdec-grammar-2": 0.015,
