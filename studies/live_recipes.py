@@ -41,16 +41,16 @@ class Candidate:
 CHOSEN = "fresh pairs, batches of 32, falling rate"
 CANDIDATES = {
     CHOSEN: Candidate(LIVE_PAIRS, LIVE, tuple(SYSTEMS)),
-    "the same, constant rate": Candidate(
+    "fresh pairs, batches of 32, constant rate": Candidate(
         48_000, Recipe(epochs=1, batch_size=32, halve_after=None), ("dot",)
     ),
-    "the same, batches of 64": Candidate(
+    "fresh pairs, batches of 64, falling rate": Candidate(
         48_000, Recipe(epochs=1, batch_size=64, fall=True), ("dot",)
     ),
     "16,000 pairs three times, batches of 64, rate halved": Candidate(
         16_000, Recipe(epochs=3, batch_size=64, halve_after=2), ("dot",)
     ),
-    "the same, batches of 16": Candidate(
+    "fresh pairs, batches of 16, falling rate": Candidate(
         48_000, Recipe(epochs=1, batch_size=16, fall=True), ("dot", "RNNencdec")
     ),
 }
