@@ -181,6 +181,9 @@ TRAINED = TITLES | {
     "luong-general-tuned": "general, a recipe of its own",
     "luong-dot-tuned": "dot, a recipe of its own",
     "luong-local-p-tuned": "local-p, a recipe of its own",
+    "luong-general-own": "general, a recipe of its own",
+    "luong-dot-own": "dot, a recipe of its own",
+    "luong-local-p-own": "local-p, a recipe of its own",
 }
 TRAINED |= {f"{system}-doubled": f"{title}, twice the updates" for system, title in TRAINED.items()}
 SHORT = 6  # the first length of a bucket

@@ -66,13 +66,16 @@ def test_a_trial_was_trained_to_its_end_or_diverged(name, trial):
     assert all(perplexity > 1 for perplexity in trial["valid_perplexity"])
 
 
-@pytest.mark.parametrize("tuned", sorted({system for system, _, _ in planned("H").values()}))
-def test_a_tuned_system_differs_from_the_plain_one_in_what_its_trials_found(tuned):
-    system = tuned.removesuffix("-tuned")
-    ended = [one for name, one in TRIALS if (name, one["system"]) == ("multi30k", system)]
+TUNED = sorted({(system, corpus_name) for system, corpus_name, _ in planned("H").values()})
+
+
+@pytest.mark.parametrize(("tuned", "corpus_name"), TUNED)
+def test_a_tuned_system_differs_from_the_plain_one_in_what_its_trials_found(tuned, corpus_name):
+    system = tuned.rpartition("-")[0]
+    ended = [one for name, one in TRIALS if (name, one["system"]) == (corpus_name, system)]
     best = min(ended, key=lambda one: (one["valid_perplexity"] or [float("inf")])[-1])
-    plain = model_arguments(system, "multi30k")
-    assert model_arguments(tuned, "multi30k") == plain | {"init": best["first_weights"]}
-    recipe = recipe_of(system, "multi30k")
+    plain = model_arguments(system, corpus_name)
+    assert model_arguments(tuned, corpus_name) == plain | {"init": best["first_weights"]}
+    recipe = recipe_of(system, corpus_name)
     rate = best["share"] * recipe.learning_rate
-    assert recipe_of(tuned, "multi30k") == replace(recipe, learning_rate=rate)
+    assert recipe_of(tuned, corpus_name) == replace(recipe, learning_rate=rate)
