@@ -215,6 +215,7 @@ STILL_FALLING = {  # results/README.md says so, too
     "ladder-local-p-multi30k-0": 0.015,
     "ladder-local-p-multi30k-1": 0.0155,
     "luong-general-multi30k-0": 0.0105,
+    "luong-general-own-grammar-1": 0.0115,
     "rnnencdec-grammar-1": 0.011,
     "rnnencdec-grammar-2": 0.015,
     "rnnencdec-grammar-3": 0.016,

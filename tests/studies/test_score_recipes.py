@@ -74,8 +74,8 @@ def test_a_tuned_system_differs_from_the_plain_one_in_what_its_trials_found(tune
     system = tuned.rpartition("-")[0]
     ended = [one for name, one in TRIALS if (name, one["system"]) == (corpus_name, system)]
     best = min(ended, key=lambda one: (one["valid_perplexity"] or [float("inf")])[-1])
-    plain = model_arguments(system, corpus_name)
-    assert model_arguments(tuned, corpus_name) == plain | {"init": best["first_weights"]}
+    made = {"init": "torch"} | model_arguments(tuned, corpus_name)
+    assert made == model_arguments(system, corpus_name) | {"init": best["first_weights"]}
     recipe = recipe_of(system, corpus_name)
     rate = best["share"] * recipe.learning_rate
     assert recipe_of(tuned, corpus_name) == replace(recipe, learning_rate=rate)

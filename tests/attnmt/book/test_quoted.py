@@ -34,7 +34,7 @@ def test_chapter_4_says_what_its_recorded_runs_have():
     marks = marks_of("04_global_attention")
     assert all(facts[name] == marks[name] for name in facts.keys() & marks.keys())
     live = {"early", "live_updates", "live_perplexity", "aer_end", "aer_live", "aer_diagonal"}
-    of_the_study = {"lock_small", "lock_usual", "lock_large"}
+    of_the_study = {"lock_small", "lock_usual", "lock_large", "lock_last"}
     (recipe,) = claims.judge(["q-recipe-general"])
     judged = {"general_gain": f"{recipe.decision.difference:.1f}"}
     assert judged.items() <= marks.items()
