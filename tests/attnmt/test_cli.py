@@ -418,10 +418,19 @@ def test_show_opens_a_browser_and_ends_with_ctrl_c(run, trained, monkeypatch, fo
     opened = []
     monkeypatch.setattr(shown_pages.webbrowser, "open", lambda url: opened.append(url) or found)
 
-    def stop(server):
+    served = shown_pages.ThreadingHTTPServer.serve_forever
+
+    def serve(server):
+        """Only beside the main thread: what serves there can swallow a Ctrl-C."""
+        if threading.current_thread() is threading.main_thread():
+            pytest.fail("the server runs in the main thread")
+        served(server)
+
+    def stop(seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(shown_pages.ThreadingHTTPServer, "serve_forever", stop)
+    monkeypatch.setattr(shown_pages.ThreadingHTTPServer, "serve_forever", serve)
+    monkeypatch.setattr(shown_pages.time, "sleep", stop)
     code, said, shown = run("show", trained)
     assert (code, shown) == (0, "")
     assert said.startswith(f"{opened[0]} shows the model.")

@@ -4,6 +4,8 @@ Both are the page of :class:`.LiveView`: one file, with the component and the mo
 """
 
 import os
+import threading
+import time
 import webbrowser
 from contextlib import suppress
 from html import escape
@@ -135,10 +137,15 @@ def serve(view: LiveView, port: int = 0, browser: bool = True) -> None:
     """
     with server(view.page(), port) as running:
         address = f"http://{HOST}:{running.server_port}/"
-        print(f"{address} shows the model. Ctrl-C ends it.", flush=True)
         try:
+            # Not in this thread: a Ctrl-C in the midst of the server's own work can get lost.
+            threading.Thread(target=running.serve_forever, daemon=True).start()
+            print(f"{address} shows the model. Ctrl-C ends it.", flush=True)
             if browser and not webbrowser.open(address):
                 print("No browser was found: open the address in one.", flush=True)
-            running.serve_forever()
+            while True:
+                time.sleep(3600)
         except KeyboardInterrupt:
             print("\nended", flush=True)
+        finally:
+            running.shutdown()
