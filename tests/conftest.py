@@ -207,6 +207,12 @@ def ctrl_c_is_heard():
 
 
 @pytest.fixture
+def no_proxy(monkeypatch):
+    """This machine is asked directly, whatever proxy there is."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture
 def close_figures():
     """Afterwards no figure is open."""
     import matplotlib.pyplot as plt  # here, since few tests draw

@@ -37,7 +37,7 @@ SMALL = [
     *("--corpus.valid", "20", "--corpus.test", "20", "--corpus.long", "0", "--corpus.names", "0"),
 ]
 CORPUS = SMALL[2:]
-pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard")
+pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard", "no_proxy")
 
 
 @pytest.fixture
@@ -462,7 +462,7 @@ def test_a_browser_that_leaves_early_is_no_error(capfd):
     """It closes the connection without reading a page that no buffer holds."""
     with shown_pages.server("x" * 50_000_000) as running:
         running.daemon_threads = False  # leaving waits until every answer has ended
-        threading.Thread(target=running.serve_forever).start()
+        threading.Thread(target=running.serve_forever, daemon=True).start()
         with socket.create_connection(running.server_address) as browser:
             browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             browser.sendall(b"GET / HTTP/1.1\r\n\r\n")

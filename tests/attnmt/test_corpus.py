@@ -16,6 +16,8 @@ from attnmt import DataUnavailable, multi30k
 from attnmt.corpus import take_pairs
 from attnmt.text import data_folder
 
+pytestmark = pytest.mark.usefixtures("no_proxy")
+
 PARTS = {"train": 40, "val": 5, "test_2016_flickr": 6, "test_2017_mscoco": 4}
 
 
@@ -71,12 +73,6 @@ class Shelf:
         self.server.shutdown()
         self.thread.join()
         self.server.server_close()
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch):
-    """This machine is asked directly, whatever proxy there is."""
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
 @pytest.fixture

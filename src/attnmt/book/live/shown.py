@@ -137,9 +137,10 @@ def serve(view: LiveView, port: int = 0, browser: bool = True) -> None:
     """
     with server(view.page(), port) as running:
         address = f"http://{HOST}:{running.server_port}/"
+        # Not in the main thread: a Ctrl-C in the midst of the server's own work can get lost.
+        serving = threading.Thread(target=running.serve_forever, daemon=True)
         try:
-            # Not in this thread: a Ctrl-C in the midst of the server's own work can get lost.
-            threading.Thread(target=running.serve_forever, daemon=True).start()
+            serving.start()
             print(f"{address} shows the model. Ctrl-C ends it.", flush=True)
             if browser and not webbrowser.open(address):
                 print("No browser was found: open the address in one.", flush=True)
@@ -148,4 +149,5 @@ def serve(view: LiveView, port: int = 0, browser: bool = True) -> None:
         except KeyboardInterrupt:
             print("\nended", flush=True)
         finally:
-            running.shutdown()
+            if serving.is_alive():
+                running.shutdown()
