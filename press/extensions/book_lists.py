@@ -181,6 +181,8 @@ TRAINED = TITLES | {
     "luong-general-tuned": "general, a recipe of its own",
     "luong-dot-tuned": "dot, a recipe of its own",
     "luong-local-p-tuned": "local-p, a recipe of its own",
+    "luong-concat-tuned": "concat, a recipe of its own",
+    "luong-location-tuned": "location, a recipe of its own",
     "luong-general-own": "general, a recipe of its own",
     "luong-dot-own": "dot, a recipe of its own",
     "luong-local-p-own": "local-p, a recipe of its own",
