@@ -23,6 +23,7 @@ function pause() {
 }
 
 turn.port1.onmessage = () => {
+  if (!run) return; // refused since this turn was asked for
   const begun = performance.now();
   while (run.updates < limit && performance.now() - begun < SLICE) update(run.updates < 20 ? 1 : run.updates < 300 ? 5 : 20);
   if (run.updates < limit) turn.port2.postMessage(null);

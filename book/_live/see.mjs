@@ -1302,6 +1302,7 @@ class Stepper {
 
   async pick(name) {
     this.stop();
+    this.picked = name;
     if (!this.loaded.has(name)) {
       this.said.textContent = this.say("fetching_other");
       try {
@@ -1311,6 +1312,7 @@ class Stepper {
         return;
       }
     }
+    if (this.picked !== name) return; // another one since
     this.name = name;
     await this.translate(this.chooser.entry);
   }

@@ -72,11 +72,22 @@ def done(box, turn=None):
     box.locator(f".live-view{which}").wait_for()
 
 
+# The view waits 200 ms for more of a sentence; then it refuses or translates it.
+WRITTEN = """(view, before) => new Promise((written) => {
+    const refused = () => view.classList.contains("live-empty");
+    const look = () =>
+        refused() || view.dataset.done !== before ? written() : setTimeout(look, 20);
+    setTimeout(look, 300);
+})"""
+
+
 def write(box, text):
     """Type a sentence, and wait for what becomes of it."""
+    view = box.locator(".live-view")
+    before = view.get_attribute("data-done")
     box.locator(".live-field").fill(text)
     box.page.keyboard.press("Escape")
-    box.page.wait_for_timeout(600)
+    view.evaluate(WRITTEN, before)
 
 
 def press(box, name):
@@ -335,9 +346,11 @@ def test_by_keyboard_alone(visit):
     chosen = box.get_by_role("option", selected=True).locator("span").inner_text()
     page.keyboard.press("Enter")
     assert box.locator(".live-field").input_value() == f"Der {chosen} "
+    view = box.locator(".live-view")
+    before = view.get_attribute("data-done")
     page.keyboard.type("schläft.")
     page.keyboard.press("Enter")
-    page.wait_for_timeout(600)
+    view.evaluate(WRITTEN, before)
     names = []
     for _ in range(12):
         page.keyboard.press("Tab")
@@ -378,6 +391,20 @@ def test_steps_go_forth_and_back_and_play(visit):
     box.locator(".live-which [aria-pressed=true]", has_text="dot").wait_for()
     box.locator(".live-frames li", has_text="New state").wait_for()  # once dot is loaded
     assert "New state" in box.locator(".live-frames li").first.inner_text()
+
+
+def test_the_model_asked_for_last_is_the_one_shown(visit):
+    page = visit()
+    box = touch(page, "step")
+    held = []
+    page.route("**/luong-dot.safetensors.gz", held.append)
+    box.get_by_role("button", name="Luong").click()
+    wait_until(page, "document.querySelector('.live-view.step .live-said').textContent")
+    box.get_by_role("button", name="RNNsearch").click()
+    with page.expect_response("**/luong-dot.safetensors.gz"):
+        held[0].continue_()
+    page.wait_for_timeout(1000)  # the weights are read
+    assert "RNNsearch" in box.locator(".live-which [aria-pressed=true]").inner_text()
 
 
 def test_a_step_is_seen_whole_on_a_desk(visit):

@@ -268,6 +268,11 @@ def test_a_line_is_mended_and_trains(visit):
     press(page, "Train")
     until(page, 10)
     assert "score=dot" in page.url
+    line.fill("dot(q, h)")  # and broken again while it trains
+    told = page.get_by_role("alert").get_by_text("column 8: h is not known")
+    told.wait_for()
+    page.wait_for_timeout(300)
+    assert told.is_visible()
 
 
 def test_it_stops_where_numbers_cease_to_be_numbers(visit):

@@ -145,7 +145,7 @@ def serve(view: LiveView, port: int = 0, browser: bool = True) -> None:
             if browser and not webbrowser.open(address):
                 print("No browser was found: open the address in one.", flush=True)
             while True:
-                time.sleep(3600)
+                time.sleep(1)
         except KeyboardInterrupt:
             print("\nended", flush=True)
         finally:
