@@ -397,14 +397,15 @@ def test_the_model_asked_for_last_is_the_one_shown(visit):
     page = visit()
     box = touch(page, "step")
     held = []
-    page.route("**/luong-dot.safetensors.gz", held.append)
-    box.get_by_role("button", name="Luong").click()
-    wait_until(page, "document.querySelector('.live-view.step .live-said').textContent")
-    box.get_by_role("button", name="RNNsearch").click()
+    page.route("**/luong-dot.safetensors.gz", lambda route: held.append(route))
+    which = box.locator(".live-which")
+    which.get_by_role("button", name="Luong").click()
+    box.get_by_text("Fetching the other model ...").wait_for()
+    which.get_by_role("button", name="RNNsearch").click()
     with page.expect_response("**/luong-dot.safetensors.gz"):
         held[0].continue_()
     page.wait_for_timeout(1000)  # the weights are read
-    assert "RNNsearch" in box.locator(".live-which [aria-pressed=true]").inner_text()
+    assert "RNNsearch" in which.locator("[aria-pressed=true]").inner_text()
 
 
 def test_a_step_is_seen_whole_on_a_desk(visit):
