@@ -1308,7 +1308,7 @@ class Stepper {
       try {
         this.loaded.set(name, await this.library.model(name));
       } catch {
-        this.said.textContent = this.say("failed_other");
+        if (this.picked === name) this.said.textContent = this.say("failed_other");
         return;
       }
     }
