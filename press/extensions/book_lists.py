@@ -186,6 +186,9 @@ TRAINED = TITLES | {
     "luong-general-own": "general, a recipe of its own",
     "luong-dot-own": "dot, a recipe of its own",
     "luong-local-p-own": "local-p, a recipe of its own",
+    "luong-concat-own": "concat, a recipe of its own",
+    "luong-location-own": "location, a recipe of its own",
+    "luong-scaled-dot-own": "scaled dot, a recipe of its own",
 }
 TRAINED |= {f"{system}-doubled": f"{title}, twice the updates" for system, title in TRAINED.items()}
 SHORT = 6  # the first length of a bucket
