@@ -11,8 +11,8 @@ The store has, for 3, 5 and 8 seeds of each system, how often the 95% interval c
 the rule; with the interaction counted twice; with one number of degrees of freedom for all parts;
 by seeds alone (Welch); by sentences alone; and the same for one system beside a number. It has the
 power at a gap of four standard deviations of seeds, and how often a table of ten comparisons
-without any difference claims one, with Holm's correction and without.
-Usage: make study NAME=truth_rule
+without any difference claims one, with Holm's correction and without; also where the luck of seeds
+is far from normal, since some of them fail. Usage: make study NAME=truth_rule
 """
 
 import math
@@ -65,6 +65,8 @@ BLEU_REPETITIONS = 1_000
 FIRST = 200
 GAP = 4.0  # standard deviations of seeds
 TABLE = 10  # comparisons
+FAILING = (0.0, 0.3, 0.5)  # share of seeds that never find their alignments
+DEPTH = 20.0  # how far these fall, in standard deviations of the others
 
 MEAN = Metric("mean", 2, 1, score=lambda sums: sums[..., 0] / sums[..., 1])
 
@@ -165,6 +167,34 @@ def wrong_tables(rng: np.random.Generator, repetitions: int) -> dict[str, float]
     return {"Holm": holm / repetitions, "each on its own": each / repetitions}
 
 
+def failing(rng: np.random.Generator, repetitions: int) -> list[dict]:
+    """How often two systems with the same share of failing seeds are called different.
+
+    "alone" is a comparison on its own, "strictest" one at the first level of a table of ten, and
+    "table" a table of ten.
+    """
+    rows = []
+    for share, m in product(FAILING, SEEDS):
+        scores = rng.normal(size=(repetitions, TABLE, 2, m))
+        scores -= DEPTH * (rng.random(scores.shape) < share)
+        alone = strictest = table = 0
+        for made in scores:
+            rules = [compare(*map(by_scores, both)) for both in made]
+            alone += sum(outside(rule, 0.95) for rule in rules)
+            strictest += sum(outside(rule, 1 - 0.05 / TABLE) for rule in rules)
+            table += any(one.verdict != "undecided" for one in decide(rules))
+        single = repetitions * TABLE
+        found = {"alone": alone / single, "strictest": strictest / single}
+        rows.append({"failing": share, "seeds": m, **found, "table": table / repetitions})
+    return rows
+
+
+def outside(rule: Comparison, level: float) -> bool:
+    """Whether an interval leaves out the true difference, which is 0."""
+    low, high = rule.interval(level)
+    return not low <= 0 <= high
+
+
 def grid(
     repetitions: int,
     seeds: Sequence[int] = SEEDS,
@@ -227,5 +257,6 @@ def main() -> None:
         "coverage": tables,
         "power": [{"seeds": m, **power(rng, m, REPETITIONS)} for m in (2, *SEEDS)],
         "wrong tables": wrong_tables(rng, 2_000),
+        "failing seeds": failing(np.random.default_rng(77), 1_000),
     }
     save_store(STORE, store)
