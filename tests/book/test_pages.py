@@ -184,6 +184,10 @@ def test_the_truth_rule_is_shown_from_the_study():
     for name, rule in shown.items():
         assert " | ".join([f"| {name}", *(f"{row[rule]:.1%}" for row in rows)]) + " |" in lines
     assert f"{study['wrong tables']['Holm']:.0%} claim one" in lines[-1]
+    (failed,) = (
+        row for row in study["failing seeds"] if (row["failing"], row["seeds"]) == (0.5, 3)
+    )
+    assert f"{failed['table']:.0%} of these tables" in lines[-1]
     study["coverage"]["two systems"][0]["rule"] = 0.123
     assert "12.3%" in book_lists.truth_rule(study)[2]
 

@@ -77,6 +77,24 @@ def test_a_gap_of_four_standard_deviations_is_found():
     assert shares == sorted(shares, reverse=True)  # the old rule grows stricter with every seed
 
 
+def test_where_half_of_the_seeds_fail_three_are_too_few_for_a_table():
+    """The table's 5% is exceeded with three seeds, as three may all fail; with five it is kept."""
+    found = {
+        (row["failing"], row["seeds"]): row
+        for row in truth_rule.failing(np.random.default_rng(1), 200)
+    }
+    stored = {(row["failing"], row["seeds"]): row for row in STUDY["failing seeds"]}
+    assert found.keys() == stored.keys()
+    for key, row in found.items():
+        for what in ("alone", "table"):
+            share = stored[key][what]
+            error = np.sqrt(max(share * (1 - share), 0.002) / 200)
+            assert row[what] == pytest.approx(share, abs=4 * error)
+        assert row["alone"] <= 0.07  # a comparison on its own is safe, whatever its seeds do
+    assert stored[0.5, 3]["table"] > 0.2
+    assert max(stored[share, m]["table"] for share in (0.3, 0.5) for m in (5, 8)) < 0.05
+
+
 def test_a_table_without_any_difference_seldom_claims_one():
     found = truth_rule.wrong_tables(np.random.default_rng(1), 400)
     for share in (found["Holm"], STUDY["wrong tables"]["Holm"]):

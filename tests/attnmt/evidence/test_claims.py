@@ -394,14 +394,14 @@ def test_the_summary_counts_kind_a_then_kind_b_and_never_both_in_one_number(whol
 
 
 def test_the_table_shows_kind_cost_convergence_and_what_is_missing(whole):
-    chosen = ("b1-search", "l1-feeding", "l4-local-p-dot", "b1-phrase-based")
+    chosen = ("l1-reverse", "l1-feeding", "l4-local-p-dot", "b1-phrase-based")
     (without_runs,) = judge_runs(some("l1-ladder-feeding"), lambda *_: [])
     lines = verdict_table([*(whole[id] for id in chosen), without_runs]).splitlines()
     assert lines[0] == "| claim | kind | verdict | theirs | ours | seeds | trained | where |"
-    search, feeding, local_p, phrases, ladder = lines[2:]
-    assert "| A | agrees | +8.9 | +53.4 (" in search and "| 5 and 5 |" in search
-    assert "rnnencdec: 6,250 updates, " in search
-    assert "CPU-seconds; not converged after 6,250 updates" in search
+    reverse, feeding, local_p, phrases, ladder = lines[2:]
+    assert "| A | agrees | +1.3 | +6.2 (" in reverse and "| 3 and 3 |" in reverse
+    assert "sutskever: 6,250 updates, " in reverse
+    assert "CPU-seconds; not converged after 6,250 updates" in reverse
     assert "| B: here with dot; theirs with location | undecided (power " in feeding
     assert "; by the scatter seen " in feeding
     assert "| opposite, under a recipe found with dot |" in local_p
