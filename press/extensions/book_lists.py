@@ -142,7 +142,8 @@ def whole_list(study: dict) -> str:
     return (
         f"Each of the {len(study['tables'])} tables with rows of kinds A or B errs in at most "
         f"{study['alpha']:.0%} of all cases, so somewhere in the list an error is likelier. We "
-        f"made up its scores {study['repetitions']:,} times and judged them like ours. If no two "
+        f"made up its scores {study['repetitions']:,} times, with normal luck, and judged them like "
+        "ours. If no two "
         f"systems differed at all, {none['any']:.0%} of such lists would have at least one false "
         f"claim (*agrees* or *opposite* where there is no difference), {none['kind A']:.0%} in a "
         f"row of kind A; on average {none['rows']:.2f} of {study['rows']} rows. If the differences "
