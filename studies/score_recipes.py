@@ -3,11 +3,11 @@
 The recipe of the recorded runs was found with dot, and so may favour dot. Each score, local-p among
 them, is therefore tried with half, once and twice that recipe's learning rate, and with each kind
 of first weights: PyTorch's; the paper's, uniform in +-0.1; and for general also ``W_a`` at the
-identity, where it begins as dot. So are, with input feeding, those that the corpus has recorded
-runs of. A trial is a shorter training with the same schedule: three of the nine epochs on captions,
-two of the five on the controlled corpus, the rate halved for the last. The perplexity on validation
-chooses; the seed of the trials is no recorded run's. A trial that diverged has no perplexity. Start
-it again to go on: what is stored is not trained again. Usage: make study NAME=score_recipes
+identity, where it begins as dot. A trial is a shorter training with the same schedule: three of the
+nine epochs on captions, two of the five on the controlled corpus, the rate halved for the last. The
+perplexity on validation chooses; the seed of the trials is no recorded run's. A trial that diverged
+has no perplexity. Start it again to go on: what is stored is not trained again. Usage: make study
+NAME=score_recipes
 """
 
 import time
@@ -27,7 +27,7 @@ STORE = store_of(__file__)
 SEED = 1_000  # of the first weights and of the batches
 SHARES = (1.0, 0.5, 2.0)  # of the recipe's learning rate
 EPOCHS = {"multi30k": 3, "grammar": 2}
-SCORES = (
+SYSTEMS = (
     "luong-general",
     "luong-dot",
     "luong-local-p",
@@ -35,16 +35,6 @@ SCORES = (
     "luong-concat",
     "luong-location",
 )
-SYSTEMS = {
-    "multi30k": (*SCORES, "luong-feeding"),
-    "grammar": (
-        *SCORES,
-        "luong-feeding",
-        "luong-local-p-feeding",
-        "luong-location-feeding",
-        "luong-general-feeding",
-    ),
-}
 
 
 def first_weights(system: str) -> tuple[str, ...]:
@@ -105,9 +95,9 @@ def main() -> None:
     """Make the trials that are missing, system by system."""
     store = open_store(STORE, head_of(__file__) | {"seed": SEED, "epochs": EPOCHS})
     trials = store.setdefault("trials", {name: [] for name in EPOCHS})
-    for name, systems in SYSTEMS.items():
+    for name in EPOCHS:
         corpus = load_corpus(name)
-        for system in systems:
+        for system in SYSTEMS:
             for init, share in settings(system):
                 key = (system, init, share)
                 if key in {(t["system"], t["first_weights"], t["share"]) for t in trials[name]}:
