@@ -142,9 +142,8 @@ def whole_list(study: dict) -> str:
     return (
         f"Each of the {len(study['tables'])} tables with rows of kinds A or B errs in at most "
         f"{study['alpha']:.0%} of all cases, so somewhere in the list an error is likelier. We "
-        f"made up its scores {study['repetitions']:,} times, with normal luck, and judged them like "
-        "ours. If no two "
-        f"systems differed at all, {none['any']:.0%} of such lists would have at least one false "
+        f"made up its scores {study['repetitions']:,} times, with normal luck, and judged them "
+        f"like ours. If no two systems differed at all, {none['any']:.0%} of such lists would have at least one false "
         f"claim (*agrees* or *opposite* where there is no difference), {none['kind A']:.0%} in a "
         f"row of kind A; on average {none['rows']:.2f} of {study['rows']} rows. If the differences "
         f"that are decided here are as large as measured, and all others zero, "
@@ -262,12 +261,14 @@ def truth_rule(study: dict) -> list[str]:
         "comparison were judged on its own."
     )
     wrong = {
-        row["seeds"]: f"{row['table']:.0%}" for row in study["failing seeds"] if row["failing"] == 0.5
+        row["seeds"]: f"{row['table']:.0%}"
+        for row in study["failing seeds"]
+        if row["failing"] == 0.5
     }
     after += (
-        " In all of this, the luck of seeds is normal. Suppose instead that half of the seeds never "
-        f"find their alignments, by chance and in both systems alike. Then {wrong[3]} of these "
-        f"tables claim a difference with three seeds, and {wrong[5]} with five; and three seeds do "
+        " In all of this, the luck of seeds is normal. Suppose instead that half of the seeds "
+        f"never find their alignments, by chance and in both systems alike. Then {wrong[3]} of "
+        f"these tables claim a difference with three seeds, and {wrong[5]} with five; and three seeds do "
         "not show that it has happened."
     )
     return [*lines, "", after]
