@@ -143,9 +143,9 @@ def whole_list(study: dict) -> str:
         f"Each of the {len(study['tables'])} tables with rows of kinds A or B errs in at most "
         f"{study['alpha']:.0%} of all cases, so somewhere in the list an error is likelier. We "
         f"made up its scores {study['repetitions']:,} times, with normal luck, and judged them "
-        f"like ours. If no two systems differed at all, {none['any']:.0%} of such lists would have at least one false "
-        f"claim (*agrees* or *opposite* where there is no difference), {none['kind A']:.0%} in a "
-        f"row of kind A; on average {none['rows']:.2f} of {study['rows']} rows. If the differences "
+        f"like ours. If no two systems differed at all, {none['any']:.0%} of such lists would "
+        f"have at least one false claim (*agrees* or *opposite* where there is no difference), "
+        f"{none['kind A']:.0%} in a row of kind A; on average {none['rows']:.2f} of {study['rows']} rows. If the differences "
         f"that are decided here are as large as measured, and all others zero, "
         f"{measured['any']:.0%} would have one, {measured['kind A']:.0%} in a row of kind A."
     )
@@ -268,8 +268,8 @@ def truth_rule(study: dict) -> list[str]:
     after += (
         " In all of this, the luck of seeds is normal. Suppose instead that half of the seeds "
         f"never find their alignments, by chance and in both systems alike. Then {wrong[3]} of "
-        f"these tables claim a difference with three seeds, and {wrong[5]} with five; and three seeds do "
-        "not show that it has happened."
+        f"these tables claim a difference with three seeds, and {wrong[5]} with five; and three "
+        "seeds do not show that it has happened."
     )
     return [*lines, "", after]
 
