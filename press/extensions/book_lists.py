@@ -145,9 +145,10 @@ def whole_list(study: dict) -> str:
         f"made up its scores {study['repetitions']:,} times, with normal luck, and judged them "
         f"like ours. If no two systems differed at all, {none['any']:.0%} of such lists would "
         f"have at least one false claim (*agrees* or *opposite* where there is no difference), "
-        f"{none['kind A']:.0%} in a row of kind A; on average {none['rows']:.2f} of {study['rows']} rows. If the differences "
-        f"that are decided here are as large as measured, and all others zero, "
-        f"{measured['any']:.0%} would have one, {measured['kind A']:.0%} in a row of kind A."
+        f"{none['kind A']:.0%} in a row of kind A; on average {none['rows']:.2f} of "
+        f"{study['rows']} rows. If the differences that are decided here are as large as "
+        f"measured, and all others zero, {measured['any']:.0%} would have one, "
+        f"{measured['kind A']:.0%} in a row of kind A."
     )
 
 
