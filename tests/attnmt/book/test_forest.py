@@ -113,9 +113,9 @@ def test_what_the_claim_says_is_to_the_right_of_zero():
 
 def test_a_drawing_tells_those_who_do_not_see_it():
     plot = forest.forest([AHEAD, NEVER])
-    assert "+10.0 (+8.9 to +11.1), kind A: agrees" in repr(plot)
+    assert "+10.0 (+8.9 to +11.1), kind B: agrees" in repr(plot)
     (panel,) = shown(plot)
-    assert panel.beside[0] == ["+10.0 (+8.9 to +11.1)", "kind A: agrees"]
+    assert panel.beside[0] == ["+10.0 (+8.9 to +11.1)", "kind B: agrees"]
     assert panel.told[0] == "the paper +8.9, ours +10.0 (+8.9 to +11.1)"
     assert panel.told[1].startswith("the paper ") and "ours" not in panel.told[1]
     (panel,) = shown(forest.forest([Row(ASKED.claim, None, missing="one seed")]))
