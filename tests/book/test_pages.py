@@ -187,7 +187,7 @@ def test_the_truth_rule_is_shown_from_the_study():
     (failed,) = (
         row for row in study["failing seeds"] if (row["failing"], row["seeds"]) == (0.5, 3)
     )
-    assert f"{failed['table']:.0%} of these tables" in lines[-1]
+    assert f"{failed['Holm']:.0%} of these tables" in lines[-1]
     study["coverage"]["two systems"][0]["rule"] = 0.123
     assert "12.3%" in book_lists.truth_rule(study)[2]
 
