@@ -10,25 +10,28 @@ Usage: make study NAME=strongest_trials
 """
 
 import math
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
-from torch.nn.functional import dropout
+from torch.nn.functional import cross_entropy, dropout, log_softmax
 from torch.optim.swa_utils import AveragedModel
 
 from attnmt import Translator
-from attnmt.batches import Batch
-from attnmt.corpus import Corpus
+from attnmt.batches import Batch, Source
+from attnmt.corpus import Corpus, Pair
 from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.modern import Modern
 from attnmt.evidence.plan import model_arguments, read_plan, recipe_of
 from attnmt.metrics import perplexity
 from attnmt.recipes import Recipe
+from attnmt.text.subwords import in_words, letters_of
 from attnmt.training import fit
 from studies.strongest import BEAM, scores
 from studies.study import head_of, open_store, save_store, store_of, versions
@@ -52,6 +55,8 @@ BOTH: dict[str, dict[str, Any]] = {  # what is changed, by a trial's name, of bo
     "half as many units": {"units": 0.5},
     "half again as many units": {"units": 1.5},
     "a warm-up of an epoch": {"modern": {"warm_up": 454}},
+    "cut by chance": {"cut_by_chance": 0.1},
+    "read twice": {"modern": {"agreement": 5.0}},
     "half the pieces": {"pieces": 0.5},
     "as many pieces for each side": {"corpus": {"joint": False}},
     "embeddings not tied": {"tied": False},
@@ -69,11 +74,13 @@ TRIALS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {  # by corpus and sys
             "two layers": {"more_layers": 1},
             "tied embeddings": {"tied": True},
             "dropout of the recurrent weights": {"modern": {"drop_recurrent": 0.2}},
+            "in float32": {"modern": {"precision": "no"}},
         },
         "transformer": {
             "twice the rate": {"rate": 2.0},
             "dropout 0.2": {"dropout": -0.1},
             "warm-up in the first epoch": {"modern": {"warm_up": 454}},
+            "in float32": {"modern": {"precision": "no"}},
         },
     },
     "german-shared": {"tied": BOTH | RECURRENT, "transformer-tied": BOTH},
@@ -86,6 +93,9 @@ TOGETHER = {  # the best of a system's single changes; tried once their trials w
         f"half again as many units{AND}smoothing 0.2{AND}32 epochs",
     ],
 }
+
+
+Objective = Callable[[Translator, Batch], Tensor]  # the loss of each target token, (tokens,)
 
 
 class Computed(nn.Module):
@@ -121,6 +131,105 @@ class Dropping:
             if "weight_hh" in name
         }
         return functional_call(Computed(self.objective, model), dropped, (batch,))
+
+
+@dataclass(frozen=True)
+class Agreeing:
+    """An objective by which a model, with two draws of dropout, should say the same (R-Drop).
+
+    Liang et al. 2021, section 2.2, halved: a pair is read twice, and its loss is the mean of both,
+    plus a share of how far the two distributions of each word are apart.
+
+    Attributes:
+        smoothing: as of :class:`.Modern`.
+        weight: alpha of the paper.
+    """
+
+    smoothing: float
+    weight: float
+
+    def __call__(self, model: Translator, batch: Batch) -> Tensor:
+        """The loss of each target token, (tokens,)."""
+        both = twice(batch)
+        features, _ = model(both)  # (2B, T, f)
+        logits = model.decoder.readout(features[both.target_mask])  # (2 tokens, V)
+        words = both.target_out[both.target_mask]
+        losses = cross_entropy(logits, words, reduction="none", label_smoothing=self.smoothing)
+        p, q = log_softmax(logits, dim=1).chunk(2)
+        apart = (p.exp() - q.exp()) * (p - q)  # adds up to KL(p || q) + KL(q || p)
+        return losses.view(2, -1).mean(0) + self.weight / 4 * apart.sum(1)
+
+
+def twice(batch: Batch) -> Batch:
+    """A batch and behind it the same once more: (2B, ...)."""
+
+    def doubled(parts: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {name: torch.cat([part, part]) for name, part in parts.items()}
+
+    source = Source(**doubled(vars(batch.source)))
+    return Batch(source, **doubled({k: v for k, v in vars(batch).items() if k != "source"}))
+
+
+class CutByChance(Sequence[Pair]):
+    """The training pairs of a corpus in pieces, cut anew whenever one is asked for (BPE-dropout).
+
+    Provilkov et al. 2020, section 3.1: before each joint of two neighbours, every possible one is
+    left out with some probability, so a word has many cuts, and a model learns what its parts mean.
+    Drawing is slow, so each word has :attr:`CUTS` of them, drawn at the beginning.
+
+    Args:
+        corpus: in pieces.
+        share: the probability.
+        seed: of the draws.
+    """
+
+    CUTS = 16
+
+    def __init__(self, corpus: Corpus, share: float, seed: int):
+        self.pairs = in_words(corpus).train
+        self.draw = random.Random(seed)
+        self.cuts: list[dict[str, list[list[str]]]] = []
+        for side, pieces in zip(("source", "target"), corpus.pieces, strict=True):
+            rank = {piece: number for number, piece in enumerate(pieces)}
+            drawn = {}
+            for word in sorted({word for pair in self.pairs for word in getattr(pair, side)}):
+                cuts = (cut_by_chance(word, rank, share, self.draw) for _ in range(self.CUTS))
+                drawn[word] = list(cuts)
+            self.cuts.append(drawn)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, index: Any) -> Any:
+        pair = self.pairs[index]
+        source, target = (
+            tuple(piece for word in words for piece in self.draw.choice(cuts[word]))
+            for words, cuts in zip((pair.source, pair.target), self.cuts, strict=True)
+        )
+        return replace(pair, source=source, target=target)
+
+
+def cut_by_chance(
+    word: str, rank: Mapping[str, int], share: float, draw: random.Random
+) -> list[str]:
+    """Cut one word as :func:`attnmt.text.subwords.cut` does, but leave out some joints.
+
+    Args:
+        word, rank: as there.
+        share: the probability with which a possible joint is left out, each time anew.
+        draw: makes the draws.
+    """
+    pieces = letters_of(word)
+    while True:
+        joints = {
+            place: one + other
+            for place, (one, other) in enumerate(pairwise(pieces))
+            if one + other in rank and draw.random() >= share
+        }
+        if not joints:
+            return pieces
+        place = min(joints, key=lambda place: rank[joints[place]])
+        pieces[place : place + 2] = [joints[place]]
 
 
 @dataclass(frozen=True)
@@ -176,7 +285,7 @@ def corpus_of(name: str, changes: dict[str, Any]) -> Corpus:
     return CORPORA[of_corpus["corpus"]](train=of_corpus["train"], **arguments)
 
 
-def begin(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> Translator:
+def begin(corpus: Corpus, name: str, system: str, changes: dict[str, Any], seed: int) -> Translator:
     """The model of a trial before its training."""
     arguments = model_arguments(system, name) | changes.get("model", {})
     made = arguments.pop("model")
@@ -186,37 +295,63 @@ def begin(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> Tr
     arguments["hidden"] = round(arguments["hidden"] * changes.get("units", 1))
     layers = "blocks" if "blocks" in arguments else "layers"
     arguments[layers] = arguments.get(layers, 1) + changes.get("more_layers", 0)
-    return MODELS[made](corpus, **arguments, seed=SEEDS[name])
+    return MODELS[made](corpus, **arguments, seed=seed)
 
 
-def trial(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """Train a system with changes: what validation says of it, and what it took."""
-    model = begin(corpus, name, system, changes)
-    modern = read_plan()["systems"][system]["modern"] | changes.get("modern", {})
-    warm_up, share = modern.pop("warm_up", 0), modern.pop("drop_recurrent", 0.0)
-    objective = Dropping(Modern(**modern), share) if share else Modern(**modern)
+def objective_of(modern: dict[str, Any]) -> tuple[Objective, int]:
+    """The objective of a trial, and in how many updates the rate rises from 0."""
+    modern = dict(modern)
+    warm_up = modern.pop("warm_up", 0)
+    if weight := modern.pop("agreement", 0.0):
+        return Agreeing(weight=weight, **modern), warm_up
+    share = modern.pop("drop_recurrent", 0.0)
+    return (Dropping(Modern(**modern), share) if share else Modern(**modern)), warm_up
+
+
+def train(
+    model: Translator, corpus: Corpus, name: str, system: str, changes: dict[str, Any], seed: int
+) -> tuple[AveragedModel, dict[str, Any]]:
+    """Train a system with changes: the mean of its weights at the last epochs, and what it took."""
+    of_system = read_plan()["systems"][system]["modern"]
+    objective, warm_up = objective_of(of_system | changes.get("modern", {}))
     recipe = replace(recipe_of(system, name), **changes.get("recipe", {}))
     recipe = replace(recipe, learning_rate=recipe.learning_rate * changes.get("rate", 1))
+    if share := changes.get("cut_by_chance"):
+        drawn = cast(list[Pair], CutByChance(corpus, share, seed))
+        corpus = replace(corpus, train=drawn)
     steps = math.ceil(len(corpus.train) / recipe.batch_size)
     mean, watch = averaged(model, first=(recipe.epochs - LAST + 1) * steps)
     history = fit(
         model,
         corpus,
         Warming(**vars(recipe), warm_up=warm_up, updates_per_epoch=steps),
-        seed=SEEDS[name],
+        seed=seed,
         objective=objective,
         progress=False,
         curve_every=steps,
         watch=watch,
     )
-    last = greedily(model, corpus)
-    for penalty in PENALTIES:
-        searched = scores(model, corpus, "valid", beam=BEAM, length_penalty=penalty)
-        last[f"{penalty}"] = searched
+    took = {"device": model.device.type, "torch": versions()["torch"]}
+    return mean, took | {"cpu_seconds": round(history.cpu_seconds)}
+
+
+def trial(corpus: Corpus, name: str, system: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Train a system with changes: what validation says of it, and what it took."""
+    model = begin(corpus, name, system, changes, SEEDS[name])
+    mean, took = train(model, corpus, name, system, changes, SEEDS[name])
+    last = greedily(model, corpus) | by_beams(model, corpus)
     model.load_state_dict(mean.module.state_dict())
-    found = {"device": model.device.type, "torch": versions()["torch"]}
-    found["cpu_seconds"] = round(history.cpu_seconds)
-    return {"changes": changes, **found, "last": last, "mean": greedily(model, corpus)}
+    return {"changes": changes, **took, "last": last, "mean": greedily(model, corpus)}
+
+
+def by_beams(
+    model: Translator, corpus: Corpus, penalties: Sequence[float] = PENALTIES
+) -> dict[str, dict[str, float]]:
+    """Scores on validation by a beam, with some strengths of the length normalisation."""
+    return {
+        f"{penalty}": scores(model, corpus, "valid", beam=BEAM, length_penalty=penalty)
+        for penalty in penalties
+    }
 
 
 def greedily(model: Translator, corpus: Corpus) -> dict[str, Any]:
