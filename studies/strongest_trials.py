@@ -137,7 +137,7 @@ class Dropping:
 class Agreeing:
     """An objective by which a model, with two draws of dropout, should say the same (R-Drop).
 
-    Liang et al. 2021, section 2.2, halved: a pair is read twice, and its loss is the mean of both,
+    Liang et al. 2021, section 2, halved: a pair is read twice, and its loss is the mean of both,
     plus a share of how far the two distributions of each word are apart.
 
     Attributes:
@@ -173,7 +173,7 @@ def twice(batch: Batch) -> Batch:
 class CutByChance(Sequence[Pair]):
     """The training pairs of a corpus in pieces, cut anew whenever one is asked for (BPE-dropout).
 
-    Provilkov et al. 2020, section 3.1: before each joint of two neighbours, every possible one is
+    Provilkov et al. 2020, section 3: before each joint of two neighbours, every possible one is
     left out with some probability, so a word has many cuts, and a model learns what its parts mean.
     Drawing is slow, so each word has :attr:`CUTS` of them, drawn at the beginning.
 
