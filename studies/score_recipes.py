@@ -1,9 +1,9 @@
 """Which learning rate and which first weights suit each of Luong's scores?
 
 The recipe of the recorded runs was found with dot, and so may favour dot. Each score, local-p among
-them, is therefore tried with half, once and twice that recipe's learning rate, and with each kind
-of first weights: PyTorch's; the paper's, uniform in +-0.1; and for general also ``W_a`` at the
-identity, where it begins as dot. A trial is a shorter training with the same schedule: three of the
+them, and some of them with input feeding, is therefore tried with half, once and twice that
+recipe's learning rate, and with each kind of first weights: PyTorch's; the paper's, uniform in
++-0.1; and for general also ``W_a`` at the identity, where it begins as dot. A trial is a shorter training with the same schedule: three of the
 nine epochs on captions, two of the five on the controlled corpus, the rate halved for the last. The
 perplexity on validation chooses; the seed of the trials is no recorded run's. A trial that diverged
 has no perplexity. Start it again to go on: what is stored is not trained again. Usage: make study
@@ -27,7 +27,7 @@ STORE = store_of(__file__)
 SEED = 1_000  # of the first weights and of the batches
 SHARES = (1.0, 0.5, 2.0)  # of the recipe's learning rate
 EPOCHS = {"multi30k": 3, "grammar": 2}
-SYSTEMS = (
+SCORES = (
     "luong-general",
     "luong-dot",
     "luong-local-p",
@@ -35,6 +35,10 @@ SYSTEMS = (
     "luong-concat",
     "luong-location",
 )
+SYSTEMS = {
+    "multi30k": (*SCORES, "luong-feeding"),
+    "grammar": (*SCORES, "luong-feeding", "luong-local-p-feeding"),
+}
 
 
 def first_weights(system: str) -> tuple[str, ...]:
@@ -97,7 +101,7 @@ def main() -> None:
     trials = store.setdefault("trials", {name: [] for name in EPOCHS})
     for name in EPOCHS:
         corpus = load_corpus(name)
-        for system in SYSTEMS:
+        for system in SYSTEMS[name]:
             for init, share in settings(system):
                 key = (system, init, share)
                 if key in {(t["system"], t["first_weights"], t["share"]) for t in trials[name]}:

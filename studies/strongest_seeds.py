@@ -28,7 +28,7 @@ SEEDS = (0, 1, 2)
 PENALTIES = (0.6, 1.2, 1.8, 2.4)
 NEWER = ("24 epochs", "cut by chance", "read twice")
 RECIPES = {  # by system: the changes between which validation chooses
-    "tied": [AND.join(["half again as many units", *NEWER])],
+    "tied": [AND.join(["1.5 times as many units", *NEWER])],
     "transformer-tied": ["24 epochs", AND.join(NEWER)],
 }
 

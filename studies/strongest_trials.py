@@ -53,7 +53,7 @@ BOTH: dict[str, dict[str, Any]] = {  # what is changed, by a trial's name, of bo
     "smoothing 0.2": {"modern": {"smoothing": 0.2}},
     "one more layer": {"more_layers": 1},
     "half as many units": {"units": 0.5},
-    "half again as many units": {"units": 1.5},
+    "1.5 times as many units": {"units": 1.5},
     "a warm-up of an epoch": {"modern": {"warm_up": 454}},
     "cut by chance": {"cut_by_chance": 0.1},
     "read twice": {"modern": {"agreement": 5.0}},
@@ -88,9 +88,9 @@ TRIALS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {  # by corpus and sys
 AND = " + "
 TOGETHER = {  # the best of a system's single changes; tried once their trials were known
     "tied": [
-        f"half again as many units{AND}smoothing 0.2",
-        f"half again as many units{AND}32 epochs",
-        f"half again as many units{AND}smoothing 0.2{AND}32 epochs",
+        f"1.5 times as many units{AND}smoothing 0.2",
+        f"1.5 times as many units{AND}32 epochs",
+        f"1.5 times as many units{AND}smoothing 0.2{AND}32 epochs",
     ],
 }
 
