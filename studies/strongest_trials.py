@@ -74,13 +74,11 @@ TRIALS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {  # by corpus and sys
             "two layers": {"more_layers": 1},
             "tied embeddings": {"tied": True},
             "dropout of the recurrent weights": {"modern": {"drop_recurrent": 0.2}},
-            "in float32": {"modern": {"precision": "no"}},
         },
         "transformer": {
             "twice the rate": {"rate": 2.0},
             "dropout 0.2": {"dropout": -0.1},
             "warm-up in the first epoch": {"modern": {"warm_up": 454}},
-            "in float32": {"modern": {"precision": "no"}},
         },
     },
     "german-shared": {"tied": BOTH | RECURRENT, "transformer-tied": BOTH},
