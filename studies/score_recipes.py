@@ -3,11 +3,11 @@
 The recipe of the recorded runs was found with dot, and so may favour dot. Each score, local-p among
 them, and some of them with input feeding, is therefore tried with half, once and twice that
 recipe's learning rate, and with each kind of first weights: PyTorch's; the paper's, uniform in
-+-0.1; and for general also ``W_a`` at the identity, where it begins as dot. A trial is a shorter training with the same schedule: three of the
-nine epochs on captions, two of the five on the controlled corpus, the rate halved for the last. The
-perplexity on validation chooses; the seed of the trials is no recorded run's. A trial that diverged
-has no perplexity. Start it again to go on: what is stored is not trained again. Usage: make study
-NAME=score_recipes
++-0.1; and for general also ``W_a`` at the identity, where it begins as dot. A trial is a shorter
+training with the same schedule: three of the nine epochs on captions, two of the five on the
+controlled corpus, the rate halved for the last. The perplexity on validation chooses; the seed of
+the trials is no recorded run's. A trial that diverged has no perplexity. Start it again to go on:
+what is stored is not trained again. Usage: make study NAME=score_recipes
 """
 
 import time
