@@ -173,7 +173,7 @@ def run(name: str) -> dict[str, Any]:
     corpus, facts = larger(name)
     model, took = trained(corpus, name)
     found = facts | took | {"perplexity": round(perplexity(model, corpus.valid), 4)}
-    others = of_each_test(model, name, search_of(name))
+    others = of_each_test(model, name, **BEAMS[search_of(name)])
     return found | measured(model, name) | {"elsewhere": others}
 
 

@@ -9,8 +9,10 @@ BLEU of lower-cased Moses words goes to ``results/studies/other_pictures.json``;
 Usage: make study NAME=other_pictures
 """
 
-from attnmt import Translator
+from typing import Any
+
 from attnmt.corpus import MULTI30K_TESTS
+from attnmt.decoding import Model
 from attnmt.evidence.plan import load_corpus, planned, searches_of
 from attnmt.evidence.searches import BEAMS
 from studies.strongest import in_moses_words, scores
@@ -20,11 +22,11 @@ STORE = store_of(__file__)
 RUNS = ("tied-wider-english-shared-0", "tied-wider-german-shared-0")
 
 
-def of_each_test(model: Translator, corpus_name: str, search: str) -> dict[str, float]:
-    """BLEU of a search, one of ``BEAMS``, on the captions of each test set."""
+def of_each_test(model: Model, corpus_name: str, **search: Any) -> dict[str, float]:
+    """BLEU of one search on the captions of each test set; without arguments of greedy search."""
     found = {}
     for test in MULTI30K_TESTS:
-        of = scores(model, load_corpus(corpus_name, test=test), "test", **BEAMS[search])
+        of = scores(model, load_corpus(corpus_name, test=test), "test", **search)
         found[test] = in_moses_words(of)
     return found
 
@@ -37,6 +39,6 @@ def main() -> None:
         if name not in runs:
             system, corpus_name, _ = planned()[name]
             (search,) = searches_of(system, corpus_name)
-            bleu = of_each_test(trained_model(name), corpus_name, search)
+            bleu = of_each_test(trained_model(name), corpus_name, **BEAMS[search])
             runs[name] = {"search": search, "bleu": bleu}
             save_store(STORE, store)

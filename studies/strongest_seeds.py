@@ -14,11 +14,10 @@ from typing import Any
 
 from attnmt import Ensemble
 from attnmt.book.tables import mean
-from attnmt.corpus import MULTI30K_TESTS
 from attnmt.decoding import Model
 from attnmt.evidence.models import load
-from attnmt.evidence.plan import load_corpus
-from studies.strongest import BEAM, in_moses_words, scores
+from studies.other_pictures import of_each_test
+from studies.strongest import BEAM, in_moses_words
 from studies.strongest_trials import AND, begin, by_beams, changes_of, corpus_of, greedily, train
 from studies.study import MODELS, head_of, open_store, save_store, store_of
 
@@ -62,13 +61,8 @@ def chosen(recipes: dict[str, Any]) -> tuple[str, float]:
 
 def on_tests(model: Model, penalty: float) -> dict[str, dict[str, float]]:
     """BLEU on the test captions of each set, by greedy search and by the beam."""
-    found = {}
-    for test in MULTI30K_TESTS:
-        corpus = load_corpus(CORPUS, test=test)
-        beam = scores(model, corpus, "test", beam=BEAM, length_penalty=penalty)
-        greedy = scores(model, corpus, "test")
-        found[test] = {"greedy": in_moses_words(greedy), "beam": in_moses_words(beam)}
-    return found
+    beam = of_each_test(model, CORPUS, beam=BEAM, length_penalty=penalty)
+    return {"greedy": of_each_test(model, CORPUS), "beam": beam}
 
 
 def measured(system: str, recipes: dict[str, Any]) -> dict[str, Any]:

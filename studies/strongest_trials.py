@@ -161,11 +161,11 @@ class Agreeing:
 def twice(batch: Batch) -> Batch:
     """A batch and behind it the same once more: (2B, ...)."""
 
-    def doubled(parts: dict[str, Tensor]) -> dict[str, Tensor]:
-        return {name: torch.cat([part, part]) for name, part in parts.items()}
+    def doubled(*parts: Tensor) -> list[Tensor]:
+        return [torch.cat([part, part]) for part in parts]
 
-    source = Source(**doubled(vars(batch.source)))
-    return Batch(source, **doubled({k: v for k, v in vars(batch).items() if k != "source"}))
+    source = Source(*doubled(*vars(batch.source).values()))
+    return Batch(source, *doubled(batch.target_in, batch.target_out, batch.target_mask))
 
 
 class CutByChance(Sequence[Pair]):
