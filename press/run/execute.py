@@ -28,7 +28,7 @@ from press.contents import ROOT, chapters, copy_tree
 from press.run.imports import SRC
 from press.run.numbers import fill
 from press.run.outputs import machine_path, tidy, write
-from press.run.stamps import faults, stamp
+from press.run.stamps import SHOWN, SIZE, faults, stamp
 
 BUDGET = 300  # CPU-seconds that a chapter may use
 STORED = "ATTNMT_STORED"  # what is stored holds no model: as attnmt.book.live.view.STORED
@@ -111,6 +111,11 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="chapters at a time (default 2)")
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: all of _toc.yml")
     options = parser.parse_args()
+
+    if options.in_place and os.environ.get(SIZE, SHOWN) != SHOWN:
+        parser.error(
+            f"{SIZE} is {os.environ[SIZE]!r}, and the book shows {SHOWN!r}: unset it, then store"
+        )
 
     paths = [path.resolve() for path in options.notebooks] or chapters()
     if missing := [str(path) for path in paths if not path.is_file()]:

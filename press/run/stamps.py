@@ -1,14 +1,16 @@
 """Stamps: whether what a notebook stores belongs to its code and to the package.
 
-An executed notebook holds a hash of its code, one of the modules that it imports, and the versions
-that `requirements.txt` pinned of the libraries that these import. By them `stale` tells whether the
-outputs belong to the code beside them. A change elsewhere in `src/`, as of the command line, or of
-another pin leaves it fresh. `python -m press.run.stamps FILE ...` tells of notebooks that are not.
+An executed notebook holds a hash of its code, one of the modules that it imports, the versions that
+`requirements.txt` pinned of the libraries that these import, and the size at which its knob stood.
+By them `stale` tells whether the outputs belong to the code beside them. A change elsewhere in
+`src/`, as of the command line, or of another pin leaves it fresh.
+`python -m press.run.stamps FILE ...` tells of notebooks that are not.
 """
 
 import contextlib
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -22,6 +24,8 @@ from press.contents import ROOT
 from press.run.imports import SRC, asked, data_files, needed
 from press.source import parse, without_magics
 
+SIZE = "ATTNMT_SIZE"  # the environment variable that turns every knob (attnmt.book.sizes)
+SHOWN = "chapter"  # the size that the book shows
 MOST_BYTES = 1_000_000  # bytes; a larger notebook is not shown on web sites
 TO_WRITE = "raises-exception"  # the tag of cells that a reader has to complete
 
@@ -83,7 +87,12 @@ def pins(
 
 def stamp(notebook: nbformat.NotebookNode) -> dict[str, str | dict[str, str]]:
     """What an executed notebook holds of its code, of the package and of other libraries."""
-    return {"code": code_hash(notebook), "package": package_hash(notebook), "pins": pins(notebook)}
+    return {
+        "code": code_hash(notebook),
+        "package": package_hash(notebook),
+        "pins": pins(notebook),
+        "size": os.environ.get(SIZE) or SHOWN,
+    }
 
 
 def stale(path: str | Path) -> str | None:
@@ -97,6 +106,8 @@ def stale(path: str | Path) -> str | None:
         return "its code changed after it was executed; run `make notebooks`"
     if stored["package"] != now["package"]:
         return "a module that it imports changed after it was executed; run `make notebooks`"
+    if stored["size"] != SHOWN:
+        return f"was executed with its knob at {stored['size']}; run `make notebooks`"
     then, pinned_now = stored["pins"], now["pins"]
     for name in sorted(then.keys() | pinned_now.keys()):
         if then.get(name) != pinned_now.get(name):

@@ -55,6 +55,9 @@ def test_stale_says_why(tmp_path):
     notebook.metadata.attnmt = stamp(notebook) | {"pins": {"torch": "1.0"}}
     nbformat.write(notebook, path)
     assert "torch was 1.0, and is unpinned in requirements.txt" in stale(path)
+    notebook.metadata.attnmt = stamp(notebook) | {"size": "quick"}
+    nbformat.write(notebook, path)
+    assert "with its knob at quick" in stale(path)
     notebook.cells[1].source = "print(1 + 2)"
     nbformat.write(notebook, path)
     assert "code changed" in stale(path)
@@ -137,6 +140,14 @@ def test_only_what_is_stale_is_executed_where_that_is_asked_for(tmp_path, monkey
     assert "1 of 2 chapters are as stored" in said
     assert "changed.ipynb: its code changed after it was executed" in said
     assert "fresh.ipynb" not in said
+
+
+def test_what_the_book_shows_is_not_executed_at_another_size(monkeypatch, capsys):
+    monkeypatch.setenv("ATTNMT_SIZE", "quick")
+    monkeypatch.setattr(sys, "argv", ["execute.py", "--in-place"])
+    with pytest.raises(SystemExit):
+        execute.main()
+    assert "ATTNMT_SIZE is 'quick'" in capsys.readouterr().err
 
 
 # --- the strict build

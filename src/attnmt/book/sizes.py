@@ -1,17 +1,21 @@
 """The one knob of a chapter: how much it trains.
 
 ``chapter`` is what the book shows. ``quick`` shows that the code runs, and little else.
-``overnight`` trains larger models to the end, on as many sentence pairs as the recorded runs or,
-of real text, on all there are.
+``overnight`` trains larger models for a full run, on as many sentence pairs as the recorded runs
+or, of real text, on all there are. The environment variable ``ATTNMT_SIZE`` turns every knob, as
+the tests do: ``ATTNMT_SIZE=quick``.
 """
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from attnmt.checks import one_of
 from attnmt.evidence.plan import read_plan
 from attnmt.recipes import Recipe
 
 # How a chapter trains live on the controlled corpus: every pair is fresh, and read once, in batches
-# of 32, which makes 1,500 updates; the learning rate falls to 0. studies/live_recipes.py found it.
+# of 32, which makes 1,500 updates; the learning rate falls to 0. Shorter trials found it.
 LIVE_PAIRS = 48_000
 LIVE = Recipe(epochs=1, batch_size=32, learning_rate=4e-3, fall=True)
 OF_GRAMMAR = read_plan()["corpora"]["grammar"]  # of models trained to the end
@@ -30,6 +34,9 @@ class Size:
         real_recipe: for captions.
         hidden: units of encoder and decoder.
         grammar_pairs: of the controlled corpus, to look at.
+        translated: test pairs that chapter 1 has translated.
+        small_pairs: of the small model that evidence 1 trains.
+        small_epochs: of it.
     """
 
     live_pairs: int
@@ -39,10 +46,26 @@ class Size:
     real_pairs: int
     hidden: int
     real_recipe: Recipe
+    translated: int
+    small_pairs: int
+    small_epochs: int
 
 
-SIZES = {
-    "quick": Size(
+class Sizes(dict[str, Size]):
+    """The sizes by their names; ``ATTNMT_SIZE`` wins over the name that a chapter asks for.
+
+    Raises:
+        ValueError: no such size.
+    """
+
+    def __getitem__(self, name: str) -> Size:
+        name = os.environ.get("ATTNMT_SIZE") or name
+        one_of(self, size=name)
+        return super().__getitem__(name)
+
+
+SIZES: Mapping[str, Size] = Sizes(
+    quick=Size(
         live_pairs=1_000,
         live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
         curve_every=5,
@@ -50,8 +73,11 @@ SIZES = {
         real_pairs=1_000,
         hidden=32,
         real_recipe=Recipe(epochs=1),
+        translated=100,
+        small_pairs=500,
+        small_epochs=1,
     ),
-    "chapter": Size(
+    chapter=Size(
         live_pairs=LIVE_PAIRS,
         live_recipe=LIVE,
         curve_every=100,
@@ -59,8 +85,11 @@ SIZES = {
         real_pairs=OF_CAPTIONS["train"],
         hidden=128,
         real_recipe=Recipe(**OF_CAPTIONS["recipe"]),
+        translated=500,
+        small_pairs=4_000,
+        small_epochs=4,
     ),
-    "overnight": Size(
+    overnight=Size(
         live_pairs=OF_GRAMMAR["train"],
         live_recipe=Recipe(**OF_GRAMMAR["recipe"]),
         curve_every=125,
@@ -68,5 +97,8 @@ SIZES = {
         real_pairs=29_000,
         hidden=256,
         real_recipe=Recipe(epochs=8),
+        translated=5_000,
+        small_pairs=16_000,
+        small_epochs=8,
     ),
-}
+)
