@@ -2,213 +2,119 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
-CHAPTERS ?=
 TESTS ?= tests
+EXECUTE ?= stale
 
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
-EXECUTE ?= stale
-CHECKS = $(if $(wildcard tests),lint unit processors nbval strict browser,strict)
-EVERYTHING = $(CHECKS) pages $(if $(wildcard tests),nightly colab versions)
-# Each process has tests in a row, so that what several of them need is made once; one that is done takes over.
+BUILD = $(BIN)/jupyter-book build
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
-# The files that have a test with a marker, so that the others need not be read.
+# The files with a test of a marker, so that the others need not be read.
 MARKED = $(shell grep -rl --include="test_*.py" "mark\.$(1)" tests)
-# Executed by every check, with the knob at "quick". What the pages show holds by its stamps; `make test-all` executes it all.
+# Executed by every check, their knobs at "quick". What the pages show holds by its stamps; `make test-all` executes it all.
 CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/primer.ipynb)
-NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 \
-	-n $(JOBS) --dist loadscope -W default --durations=10
+NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 -n $(JOBS) --dist loadscope -W default
+SERVE = @echo "To read it: $(BIN)/python -m http.server --directory _build/html, then open http://localhost:8000"
 
 # One thread a process: two chapters run at a time, and the numbers stay the same on any machine.
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
-
-.PHONY: help book html slides notebooks record verdicts study publish student grade pdf epub korean release outdated test test-all whole install lint unit \
-	processors nbval pages strict browser nightly colab versions format clean
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .NOTPARALLEL:
 
-help:
-	@echo "make book       install, execute what is not as stored, and build the book (EXECUTE=all: execute everything)"
-	@echo "make html       build the book from the stored outputs, without executing"
-	@echo "make slides     the same, and where the slides are, which every build makes"
-	@echo "make notebooks  execute the chapters in place, to refresh their stored outputs"
-	@echo "                (some only: make notebooks CHAPTERS=\"book/03_learning_to_align.ipynb\")"
-	@echo "make record     make recorded runs again (RUNS=\"rnnsearch-grammar-0 rnnsearch-grammar-1\")"
-	@echo "make verdicts   judge the whole list of claims by the recorded runs, into results/verdicts.json"
-	@echo "make study      make a study again, in results/studies (NAME=searches)"
-	@echo "make publish    give a copy its address (REPOSITORY=https://github.com/someone/somewhere)"
-	@echo "make student    write the student edition, without solutions, into _build/student"
-	@echo "make grade      check the mechanisms that learners wrote (ANSWERS=folder of their notebooks)"
-	@echo "make pdf        print the whole book to _build/pdf, with Chromium or Chrome"
-	@echo "make epub       write the core chapters to _build/epub"
-	@echo "make release    make everything that a release offers, in dist"
-	@echo "make outdated   say which packages have a newer release than the pins"
-	@echo "make korean     update the Korean catalogue, and build both editions, the Korean one in _build/html/ko"
-	@echo "make test       install, and check: make $(CHECKS)"
-	@echo "make test-all   the same, and: make pages nightly colab versions"
-	@echo "make colab      run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)"
-	@echo "make format     let ruff format the code and mend what it can"
-	@echo "make clean      remove what was built; the environment in $(VENV) stays"
+help: ## list the targets
+	@sed -n "s/^\([a-z-]*\):[^#]*## /\1\t/p" $(firstword $(MAKEFILE_LIST)) | expand -t 14
 	@echo "Settings: PYTHON=$(PYTHON) VENV=$(VENV) JOBS=$(JOBS)"
-
-book: $(STAMP)
-	@echo "==> execute the chapters: $(EXECUTE)"
-	rm -rf _build/run
+book: $(STAMP) ## install, execute what is not as stored (EXECUTE=all: everything), and build the book
+	rm -rf _build/run _build/html _build/.doctrees
 	$(BIN)/python -m press.run.execute --jobs $(JOBS) --into _build/run $(if $(filter all,$(EXECUTE)),,--stale) $(CHAPTERS)
-	@echo "==> build the book"
-	rm -rf _build/html _build/.doctrees
-	$(BIN)/jupyter-book build _build/run --path-output . --quiet
-	@echo "To read it, run: $(BIN)/python -m http.server --directory _build/html"
-	@echo "and open http://localhost:8000"
+	$(BUILD) _build/run --path-output . --quiet
+	$(SERVE)
 
-html: $(STAMP)
-	@echo "==> build the book"
-	$(BIN)/jupyter-book build . --quiet
-	@echo "To read it, run: $(BIN)/python -m http.server --directory _build/html"
-	@echo "and open http://localhost:8000"
+html: $(STAMP) ## build the book and its slides from the stored outputs, without executing
+	$(BUILD) . --quiet
+	$(SERVE)
+slides: html ## the same: they are in _build/html/slides
 
-slides: html
-	@echo "The slides are in _build/html/slides: for example http://localhost:8000/slides/03_learning_to_align.html"
-
-notebooks: $(STAMP)
+notebooks: $(STAMP) ## execute chapters in place, to refresh what they store (CHAPTERS="book/03_learning_to_align.ipynb")
 	$(BIN)/python -m press.run.execute --jobs $(JOBS) --in-place $(CHAPTERS)
 
-record: $(STAMP)
-	$(BIN)/attnmt record $(RUNS)
+grade: $(STAMP) ## check the mechanisms that learners wrote (ANSWERS=folder or notebook GRADEBOOK=grades.csv)
+	$(BIN)/python -m press.editions.grade "$(ANSWERS)" --jobs $(JOBS) $(if $(GRADEBOOK),--gradebook "$(GRADEBOOK)")
 
-verdicts: $(STAMP)
-	$(BIN)/python -m attnmt.evidence.claims
-
-study: $(STAMP)
-	$(BIN)/python -m studies $(NAME)
-
-publish: $(STAMP)
-	@test -n "$(REPOSITORY)" || { echo "Which one? make publish REPOSITORY=https://github.com/someone/somewhere"; exit 1; }
-	$(BIN)/python -m press.colab.publish "$(REPOSITORY)" --branch "$(BRANCH)"
-
-student: whole $(STAMP)
-	$(BIN)/python -m press.editions.student
-
-grade: whole $(STAMP)
-	@test -n "$(ANSWERS)" || { echo "Whose? make grade ANSWERS=folder"; exit 1; }
-	$(BIN)/python -m press.editions.grade "$(ANSWERS)"
-
-pdf: html
-	@echo "==> print the book"
+pdf: html ## print the whole book to _build/pdf, with Chromium or Chrome
 	$(BIN)/python -m press.editions.pdf
 
-epub: html
-	@echo "==> EPUB"
-	$(BIN)/python -m press.editions.epub
+course-test: $(STAMP) ## what a course's copy must pass to be published: the chapters run, and the pages build
+	@$(MAKE) -k --no-print-directory nbval strict
+nbval: $(STAMP)
+	ATTNMT_SIZE=quick $(NBVAL) $(or $(CHAPTERS),$(CORE))
+strict: $(STAMP)
+	rm -rf _build/strict
+	$(BUILD) . --path-output _build/strict -W --keep-going -n --quiet
 
-# The package from its sdist, and so without what only the book reads.
-release: pdf epub student
-	@echo "==> release"
-	rm -rf dist
-	$(BIN)/python -m build --outdir dist
-	$(BIN)/python -m press.editions.release
+install: $(STAMP) ## make the environment in .venv
+$(STAMP): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Install Python 3.11 or newer with its module venv (on Debian and Ubuntu: python3-venv), or name it: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt -e .
+	@touch $(STAMP)
+clean: ## remove what was built; the environment stays
+	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 
-outdated: $(STAMP)
-	@$(BIN)/python -m pip list --outdated --disable-pip-version-check
+# ------------------------------------------------------- what the student edition leaves out
 
-korean: whole $(STAMP)
-	@echo "==> Korean edition"
-	$(BIN)/python -m press.editions.korean update
-	$(BIN)/python -m press.editions.korean generate --into _build/korean
-	rm -rf _build/korean/_build _build/html/ko
-	$(BIN)/jupyter-book build _build/korean --path-output _build/korean -W --keep-going -n --quiet
-	mkdir -p _build/html
-	cp -R _build/korean/_build/html _build/html/ko
-	@echo "==> the English pages, with buttons to the Korean ones"
-	$(BIN)/jupyter-book build . --quiet
-	@echo "To read both, run: $(BIN)/python -m http.server --directory _build/html"
-	@echo "and open http://localhost:8000 and http://localhost:8000/ko"
+check: lint ## in three minutes: style, types, unit tests of the core, one chapter
+	$(PYTEST) -m "not slow and not browser and not nightly" tests/attnmt/test_*.py
+	ATTNMT_SIZE=quick $(NBVAL) book/03_learning_to_align.ipynb
+test: $(STAMP) ## all that a change must pass: lint unit processors nbval strict browser
+	@$(MAKE) -k --no-print-directory lint unit processors nbval strict browser
+test-all: $(STAMP) ## the same, and every notebook as shown, whole editions, Colab, other Pythons
+	@$(MAKE) -k --no-print-directory test pages nightly colab versions
 
-test: $(STAMP)
-	@$(BIN)/python -m press.run.check $(CHECKS)
-
-test-all: $(STAMP)
-	@$(BIN)/python -m press.run.check $(EVERYTHING)
-
-# Before what the student edition lacks.
-whole:
-	@test -d tests || { echo "The student edition has no solutions and no tests. Its check is: make strict"; exit 1; }
-
-lint: whole $(STAMP)
-	@echo "==> style"
+lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --cache-dir _build/mypy
 	$(BIN)/lint-imports --no-logo --cache-dir _build/imports
-
-unit: whole $(STAMP)
-	@echo "==> unit tests"
+unit: $(STAMP)
 	$(PYTEST) -m "not browser and not nightly" $(TESTS)
-
-nbval: $(STAMP)
-	@echo "==> chapters, quick"
-	$(BIN)/python -m press.run.quick _build/quick
-	$(NBVAL) $(addprefix _build/quick/,$(or $(CHAPTERS),$(CORE)))
-
-pages: $(STAMP)
-	@echo "==> all notebooks, as the book shows them; the other knobs at quick"
-	$(NBVAL) $(or $(CHAPTERS),$(wildcard book/*.ipynb))
-	$(BIN)/python -m press.run.quick _build/quick
-	$(NBVAL) $(addprefix _build/quick/,$(or $(CHAPTERS),$(filter-out $(CORE),$(wildcard book/*.ipynb))))
-
-# What depends on kernels, with the limits of lesser processors. (On ARM the variables change nothing.)
-processors: whole $(STAMP)
-	@echo "==> other processors"
+processors: $(STAMP) # what depends on kernels, with the limits of lesser ones (on ARM the variables change nothing)
 	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -m kernels $(call MARKED,kernels)
 	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(PYTEST) -m kernels $(call MARKED,kernels)
-
-strict: $(STAMP)
-	@echo "==> strict build"
-	rm -rf _build/strict
-	$(BIN)/jupyter-book build . --path-output _build/strict -W --keep-going -n --quiet
-
-browser: whole $(STAMP)
-	@echo "==> browser"
+browser: $(STAMP)
 	$(PYTEST) -m "browser and not nightly" $(call MARKED,browser)
-
-# What is of a kind that the stages above have looked at one of: the other pages, whole editions.
-nightly: whole $(STAMP)
-	@echo "==> more of each kind"
+nightly: $(STAMP) # the other pages, whole editions
 	$(PYTEST) -m nightly tests
-
-colab: $(STAMP)
-	@echo "==> as in Colab"
+pages: $(STAMP)
+	$(NBVAL) $(or $(CHAPTERS),$(wildcard book/*.ipynb))
+	ATTNMT_SIZE=quick $(NBVAL) $(or $(CHAPTERS),$(filter-out $(CORE),$(wildcard book/*.ipynb)))
+colab: $(STAMP) ## run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)
 	$(BIN)/python -m press.colab.as_in_colab $(CHAPTERS)
-
-# The oldest and the newest Python that the book promises, each in an environment of its own.
-versions: whole
+versions: # the oldest and the newest Python that the book promises, each in an environment of its own
 	@for python in python3.11 python3.13; do \
 		$$python -c "" 2>/dev/null || { echo "Skipped: there is no $$python here"; continue; }; \
-		echo "==> $$python"; \
-		$(MAKE) --no-print-directory PYTHON=$$python VENV=_build/$$python TESTS=tests/attnmt \
-			CHAPTERS=book/ten_minutes.ipynb unit nbval || exit 1; \
+		$(MAKE) --no-print-directory PYTHON=$$python VENV=_build/$$python TESTS=tests/attnmt CHAPTERS=book/ten_minutes.ipynb unit nbval || exit 1; \
 	done
-
-format: $(STAMP)
+format: $(STAMP) ## let ruff format the code and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-install: $(STAMP)
-
-$(STAMP): requirements.txt pyproject.toml
-	@echo "==> install into $(VENV)"
-	@command -v $(PYTHON) >/dev/null 2>&1 || { \
-		echo "There is no $(PYTHON) here. Install Python 3.11, 3.12 or 3.13, or name it: make PYTHON=python3.12"; \
-		exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
-		echo "$(PYTHON) is `$(PYTHON) --version 2>&1`; the book needs 3.11, 3.12 or 3.13. Name one: make PYTHON=python3.12"; \
-		exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' || { \
-		echo "$(PYTHON) lacks the modules venv and ensurepip (on Debian and Ubuntu: apt install python3-venv)."; \
-		exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt -e .
-	@touch $(STAMP)
-
-clean:
-	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+verdicts: $(STAMP) ## judge the list of claims by the recorded runs, into results/verdicts.json
+	$(BIN)/python -m attnmt.evidence.claims
+study: $(STAMP) ## make a study again, in results/studies (NAME=searches)
+	$(BIN)/python -m studies $(NAME)
+publish: $(STAMP) ## give a copy its address (REPOSITORY=https://github.com/someone/somewhere BRANCH=main)
+	$(BIN)/python -m press.colab.publish "$(REPOSITORY)" --branch "$(BRANCH)"
+student: $(STAMP) ## write the student edition, without solutions, into _build/student
+	$(BIN)/python -m press.editions.student
+gradescope: student ## write the same check as an autograder for Gradescope, _build/gradescope.zip
+	$(BIN)/python -m press.editions.gradescope
+korean: $(STAMP) ## update the Korean catalogue, and build both editions, the Korean one in _build/html/ko
+	$(BIN)/python -m press.editions.korean update
+	$(BIN)/python -m press.editions.korean generate --into _build/korean
+	rm -rf _build/korean/_build _build/html/ko
+	$(BUILD) _build/korean --path-output _build/korean -W --keep-going -n --quiet
+	mkdir -p _build/html && cp -R _build/korean/_build/html _build/html/ko
+	$(BUILD) . --quiet # the English pages, with buttons to the Korean ones

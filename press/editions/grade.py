@@ -1,48 +1,106 @@
 """Check the mechanisms that learners wrote, in the notebooks that they handed in.
 
-    python -m press.editions.grade FOLDER             every notebook in FOLDER and below
-    python -m press.editions.grade FOLDER --csv       the same table for a spreadsheet
+    python -m press.editions.grade FOLDER                       every notebook in FOLDER and below
+    python -m press.editions.grade my.ipynb                     one notebook, before it is handed in
+    python -m press.editions.grade FOLDER --gradebook grades.csv
 
-Of a learner's notebook only the cell that defines the mechanism is used. The check and the cells
-that it needs come from the book and have names of their own, so changes to them do not help. Each
-answer runs as a process of its own with a time limit, but that is no wall: it is other people's
-code on your machine, and code that wants to deceive can change PyTorch itself. Read it, or use a
-machine that holds nothing else.
+A row is printed as soon as it is known. Of a learner's notebook, what the answer needs is taken:
+imports, functions, classes and constants of all cells, in their order. The check and the cells that
+it needs come from the book and have names of their own, so changes to them do not help. Each answer
+runs as a process of its own, in an empty folder, with limits on time, memory and the size of files,
+and all that it started is ended with it. That is no wall: it is other people's code on your
+machine. `book/for_lecturers.md` says how to put a container around it.
 """
 
 import argparse
 import ast
 import csv
+import json
 import os
+import re
 import secrets
+import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import nbformat
 
 from press.contents import ROOT, chapters
-from press.editions.mechanisms import Mechanism, mechanisms, names
-from press.source import parse
+from press.editions.mechanisms import Mechanism, Misplaced, bound_and_read, mechanisms
+from press.source import parse, without_magics
 
 SECONDS = 120  # that an answer may take
+MEMORY = 4 * 2**30  # bytes of data
+PROCESSES = 64  # beside those that the user has already; an administrator has no limit
+FILE = 4 * 2**20  # bytes of a file that an answer writes, its output included
+NOTEBOOK = 50 * 2**20  # bytes of a notebook that is read
+FEEDBACK = 300  # letters of a message
 
 
-def answer(notebook: nbformat.NotebookNode, name: str) -> str | None:
-    """What a learner wrote: the last cell that defines the name, without its check."""
-    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    for source in reversed(cells):
-        try:
-            if name not in names(source)[0]:
-                continue
-        except SyntaxError:
-            if f"def {name}(" in source or f"class {name}" in source:
-                return source  # the error is the learner's: it is reported when the cell runs
+@dataclass(frozen=True)
+class Row:
+    """What a gradebook says of an exercise in a notebook; a file that cannot be read has none."""
+
+    student: str
+    exercise: str
+    points: int
+    feedback: str
+    file: str
+
+
+COLUMNS = ("student", "exercise", "points", "feedback", "file")
+
+# --------------------------------------------------------------------------- what a learner wrote
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of a notebook, and the global names that it binds and reads."""
+
+    text: str
+    bound: set[str]
+    read: set[str]
+
+
+def statements(notebook: nbformat.NotebookNode) -> tuple[list[Statement], list[str]]:
+    """What the code cells say in their order, checks aside; and those that are not Python.
+
+    A cell that is not Python stands among the others as a statement that says nothing.
+    """
+    found, broken = [], []
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
             continue
-        tree = parse(source)
-        tree.body = [node for node in tree.body if not is_check(node)]
-        return ast.unparse(tree)
-    return None
+        try:
+            nodes = [node for node in parse(cell.source).body if not is_check(node)]
+            texts = [ast.unparse(node) for node in nodes]
+            found += [Statement(text, *bound_and_read(text)) for text in texts]
+        except (SyntaxError, ValueError, RecursionError):
+            broken.append(without_magics(cell.source))
+    return found, broken
+
+
+def answer(written: list[Statement], broken: list[str], name: str) -> str | None:
+    """The statements that a name needs, in their order; None if none defines it.
+
+    A cell that defines it and is not Python is the answer if no other defines it: its error is the
+    learner's, and is reported when it runs.
+    """
+    if any(name in statement.bound for statement in written):
+        needed, more = set(), {name}
+        while more - needed:
+            needed |= more
+            more = {read for one in written if one.bound & needed for read in one.read}
+        return "\n\n".join(one.text for one in written if one.bound & needed)
+    seem = [source for source in broken if re.search(rf"\b(def|class) {name}\b", source)]
+    return seem[-1] if seem else None
 
 
 def is_check(node: ast.stmt) -> bool:
@@ -52,72 +110,263 @@ def is_check(node: ast.stmt) -> bool:
     return called or (isinstance(node, ast.FunctionDef) and node.name == "check")
 
 
+# ------------------------------------------------------------------------------------ running it
+
+LIMITED = """\
+import os, sys
+try:
+    import resource
+    most_of = {{"RLIMIT_CPU": {seconds}, "RLIMIT_DATA": {memory}, "RLIMIT_FSIZE": {file},
+               "RLIMIT_NPROC": {processes}, "RLIMIT_CORE": 0}}
+    for what, most in most_of.items():
+        try:
+            if most is not None:
+                resource.setrlimit(getattr(resource, what), (most, most))
+        except (AttributeError, OSError, ValueError):
+            pass
+except ImportError:  # Windows has none
+    pass
+exec(compile(sys.stdin.read(), "answer", "exec"), {{"__name__": "__main__"}})
+"""
+
+
 def verdict(mechanism: Mechanism, written: str, seconds: int = SECONDS) -> str:
     """ "correct", or what went wrong in one line."""
-    source = str(ROOT / "src")
     end = secrets.token_hex()  # an answer cannot end the program early
+    limits = LIMITED.format(seconds=seconds, memory=MEMORY, file=FILE, processes=most_processes())
+    kept = {key: os.environ[key] for key in ("PATH", "LANG", "SYSTEMROOT") if key in os.environ}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name, "answer")
+        folder.mkdir()
+        home = {"HOME": str(folder), "TMPDIR": str(folder), "GRADED": end}
+        paths = {"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+        with Path(name, "out").open("w+b") as out, Path(name, "err").open("w+b") as err:
+            process = subprocess.Popen(
+                [sys.executable, "-c", limits],
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=err,
+                cwd=folder,
+                env=kept | home | paths,
+                start_new_session=True,
+            )
+            try:
+                program = f"{mechanism.program(written)}\n\nprint({end!r})\n"
+                with suppress(BrokenPipeError):
+                    process.stdin.write(program.encode("utf8", "backslashreplace"))
+                    process.stdin.close()
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                return f"not done after {seconds} seconds"
+            finally:
+                end_all(process, end)
+            lines = text_of(out).splitlines()
+            if process.returncode or not lines or lines[-1] != end:
+                return complaint(text_of(err)) or ended(process.returncode)
+    return readable(lines[-2]) if len(lines) > 1 else "it printed nothing"
+
+
+def most_processes() -> int | None:
+    """How many threads and processes the user may have while an answer runs; None: no limit."""
     try:
-        done = subprocess.run(
-            [sys.executable, "-"],
-            input=f"{mechanism.program(written)}\n\nprint({end!r})\n",
-            cwd=ROOT / "book",
-            env=os.environ | {"PYTHONPATH": source, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"},
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired:
-        return f"not done after {seconds} seconds"
-    said = done.stdout.splitlines()
-    if done.returncode or not said or said[-1] != end:
-        return complaint(done.stderr) or "it ended before its check"
-    return said[-2] if len(said) > 1 else "it printed nothing"
+        own = [
+            place for place in Path("/proc").glob("[0-9]*") if place.stat().st_uid == os.getuid()
+        ]
+        return PROCESSES + sum(len(os.listdir(place / "task")) for place in own)
+    except (OSError, AttributeError):  # one has just ended, or this is no Linux
+        return None
+
+
+def end_all(process: subprocess.Popen, mark: str) -> None:
+    """End a process with all that it started, also what left its group (Linux tells which)."""
+    if os.name != "posix":
+        process.kill()
+        process.wait()
+        return
+    for _ in range(5):  # what is started while this runs is ended in the next round
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        for place in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if f"GRADED={mark}".encode() in place.read_bytes():
+                    os.kill(int(place.parent.name), signal.SIGKILL)
+    process.wait()
+
+
+def text_of(file: BinaryIO) -> str:
+    """What a file holds, which its limit keeps small."""
+    file.seek(0)
+    return file.read(FILE).decode("utf8", "replace")
 
 
 def complaint(stderr: str) -> str:
     """The first line of the error's message: it follows the last frame of the traceback."""
     _, found, traceback = stderr.rpartition("Traceback (most recent call last):\n")
     lines = [line for line in traceback.splitlines() if found and line[:1] not in ("", " ")]
-    return lines[0] if lines else ""
+    return readable(lines[0]) if lines else ""
 
 
-def grade(folder: Path) -> list[tuple[str, str, str]]:
-    """Notebook, exercise and verdict, for each mechanism whose exercise a notebook holds."""
-    book = [m for p in chapters() for m in mechanisms(nbformat.read(p, as_version=4), p.stem)]
-    rows = []
-    for path in sorted(folder.rglob("*.ipynb")):
-        where = path.relative_to(folder).as_posix()
-        try:
-            notebook = nbformat.read(path, as_version=4)
-        except (nbformat.reader.NotJSONError, UnicodeDecodeError, KeyError) as error:
-            rows.append((where, "", f"not a notebook: {type(error).__name__}"))
+def ended(code: int | None) -> str:
+    """Why a program without a message ended."""
+    if code is not None and code < 0:
+        return f"it was ended by {signal.Signals(-code).name} before its check"
+    return "it ended before its check"
+
+
+def readable(text: str) -> str:
+    """A message in one line that cannot move the cursor: what is not printable is written out."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return shown if len(shown) <= FEEDBACK else shown[:FEEDBACK] + " ..."
+
+
+# ------------------------------------------------------------------------------------- the folder
+
+
+def student_of(path: Path, folder: Path) -> str:
+    """Whose notebook it is: its folder, or its name; of Moodle's folders and files the first part.
+
+    Moodle writes ``Anna Meyer_12345_assignsubmission_file_``, and files in it or beginning so.
+    """
+    parts = path.relative_to(folder).parts
+    name = parts[0] if len(parts) > 1 else path.stem
+    return re.sub(r"_\d+_assignsubmission_file.*$", "", name, flags=re.DOTALL)
+
+
+def notebooks(folder: Path) -> list[Path]:
+    """The notebooks of a folder and below, links and Jupyter's own copies aside."""
+    return [
+        path
+        for path in sorted(folder.rglob("*.ipynb"))
+        if ".ipynb_checkpoints" not in path.parts
+        and not any(p.is_symlink() for p in (path, *path.parents) if p.is_relative_to(folder))
+        and not path.name.startswith("._")  # what macOS leaves in archives
+    ]
+
+
+def read_notebook(path: Path) -> nbformat.NotebookNode:
+    """A notebook with at least a list of cells; ValueError with one line if it is none."""
+    if not path.is_file():
+        raise ValueError("not a file")
+    if path.stat().st_size > NOTEBOOK:
+        raise ValueError(f"larger than {NOTEBOOK:,} bytes")
+    try:
+        notebook = nbformat.reads(path.read_text(encoding="utf-8-sig"), as_version=4)
+        for cell in notebook.cells:
+            if not (isinstance(cell.cell_type, str) and isinstance(cell.source, str)):
+                raise ValueError("a cell has no source")
+    except Exception as error:  # whatever a reader of other people's files may raise
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+    return notebook
+
+
+def work(
+    path: Path, folder: Path, book: list[Mechanism]
+) -> Iterator[tuple[Row, Mechanism | None, str]]:
+    """The rows of a notebook; with those that are still to be run, the mechanism and the answer."""
+    student, file = student_of(path, folder), path.relative_to(folder).as_posix()
+    try:
+        notebook = read_notebook(path)
+    except ValueError as error:
+        yield Row(student, "", 0, readable(f"not a notebook: {error}"), file), None, ""
+        return
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    cells = statements(notebook)
+    found = False
+    for mechanism in book:
+        written = answer(*cells, mechanism.name)
+        if written is None and f":label: {mechanism.label}\n" not in text + "\n":
             continue
-        text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-        for mechanism in book:
-            if f":label: {mechanism.label}\n" in text + "\n":
-                written = answer(notebook, mechanism.name)
-                missing = f"nothing defines {mechanism.name}"
-                found = missing if written is None else verdict(mechanism, written)
-                rows.append((where, mechanism.label, found))
-    return rows
+        found = True
+        row = Row(student, mechanism.label, 0, f"nothing defines {mechanism.name}", file)
+        yield row, (mechanism if written is not None else None), written or ""
+    if not found:
+        yield Row(student, "", 0, "no exercise of the book that can be checked", file), None, ""
+
+
+def checked_row(row: Row, mechanism: Mechanism | None, written: str) -> Row:
+    """The row with its verdict; what goes wrong on our side is one, too."""
+    if mechanism is None:
+        return row
+    try:
+        feedback = verdict(mechanism, written)
+    except Exception as error:
+        feedback = readable(f"could not be run: {type(error).__name__}: {error}")
+    return Row(row.student, row.exercise, int(feedback == "correct"), feedback, row.file)
+
+
+def grade(place: Path, jobs: int = 2) -> Iterator[tuple[Row, int, int]]:
+    """Each row as soon as it is known, and how many of how many notebooks and answers are done."""
+    book = [m for p in chapters() for m in mechanisms(nbformat.read(p, as_version=4), p.stem)]
+    folder = place if place.is_dir() else place.parent
+    paths = notebooks(place) if place.is_dir() else [place]
+    tasks = [task for path in paths for task in work(path, folder, book)]
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        waiting = [pool.submit(checked_row, *task) for task in tasks]
+        for number, done in enumerate(as_completed(waiting), 1):
+            yield done.result(), number, len(tasks)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def write_gradebook(rows: list[Row], path: Path) -> None:
+    """Write rows as CSV aside, then rename; a field that a spreadsheet would compute gets a '."""
+    aside = path.with_name(f".{path.name}.partial")
+    with aside.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for row in rows:
+            fields = [f"'{one}" if str(one)[:1] in tuple("=+-@") else one for one in astuple(row)]
+            writer.writerow(fields)
+    os.replace(aside, path)
+
+
+def for_gradescope(rows: list[Row]) -> dict:
+    """What Gradescope's autograders write as ``results.json``."""
+    tests = [
+        {
+            "name": row.exercise or row.file,
+            "score": row.points,
+            "max_score": 1,
+            "output": row.feedback,
+        }
+        for row in rows
+    ]
+    return {"score": sum(row.points for row in rows), "tests": tests}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="where the learners' notebooks are")
-    parser.add_argument("--csv", action="store_true", help="print comma-separated values")
+    parser.add_argument("answers", type=Path, help="a folder of learners' notebooks, or a notebook")
+    parser.add_argument(
+        "--gradebook", type=Path, help="write the rows as CSV: " + ", ".join(COLUMNS)
+    )
+    parser.add_argument("--gradescope", type=Path, help="write them as Gradescope's results.json")
+    parser.add_argument("--jobs", type=int, default=2, help="answers at a time (default 2)")
     options = parser.parse_args()
-    if not options.folder.is_dir():
-        parser.error(f"{options.folder} is not a folder")
-    rows = grade(options.folder)
+    if not options.answers.exists():
+        parser.error(f"there is no {options.answers}")
+    if options.gradebook and not options.gradebook.absolute().parent.is_dir():
+        parser.error(f"--gradebook: there is no folder {options.gradebook.parent}")
+    if options.jobs < 1:
+        parser.error(f"--jobs must be at least 1, not {options.jobs}")
+    rows = []
+    try:
+        for row, number, of in grade(options.answers.resolve(), options.jobs):
+            rows.append(row)
+            fields = (row.student, row.exercise or row.file, row.feedback)
+            print(f"[{number}/{of}]", *map(readable, fields), sep="  ", flush=True)
+    except Misplaced as error:
+        parser.error(str(error))
+    finally:  # also of a run that was interrupted
+        rows.sort(key=astuple)
+        if options.gradebook:
+            write_gradebook(rows, options.gradebook)
+        if options.gradescope:
+            options.gradescope.write_text(json.dumps(for_gradescope(rows)), encoding="utf8")
     if not rows:
-        parser.error(f"no notebook in {options.folder} has an exercise that can be checked")
-    if options.csv:
-        csv.writer(sys.stdout).writerows([("notebook", "exercise", "verdict"), *rows])
-        return 0
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for where, label, found in rows:
-        print(f"{where:{widths[0]}}  {label:{widths[1]}}  {found}")
+        parser.error(f"there is no notebook in {options.answers}")
+    print(f"{sum(row.points for row in rows)} of {len(rows)} rows are correct")
     return 0
 
 

@@ -8,20 +8,20 @@ A cell of the solution ends with the same call, and shows that it can be passed.
 
 import ast
 import builtins
-import dis
 import re
+import symtable
 from dataclasses import dataclass
-from types import CodeType
 
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
-from press.source import parse
+from press.source import without_magics
 
 SOLUTION = "solution"
 MECHANISM = "mechanism"
 HERE = "write it here"
 BLANK = 'raise NotImplementedError("write me")'
+GIVEN = {*dir(builtins), "display", "get_ipython", "__annotations__"}  # in every cell
 LABEL = re.compile(r"(?m)^:label: *(\S+)")
 
 
@@ -76,20 +76,29 @@ def blank(source: str, label: str = "") -> str:
     return "\n".join(lines)
 
 
+def bound_and_read(source: str) -> tuple[set[str], set[str]]:
+    """The global names that a piece of code binds, and those that it reads."""
+    waiting = [symtable.symtable(source, "cell", "exec")]
+    bound: set[str] = set()
+    read: set[str] = set()
+    while waiting:
+        scope = waiting.pop()
+        waiting += scope.get_children()
+        for symbol in scope.get_symbols():
+            if scope.get_type() == "module" or symbol.is_global():
+                bound |= {symbol.get_name()} if _binds(symbol) else set()
+                read |= {symbol.get_name()} if symbol.is_referenced() else set()
+    return bound, read
+
+
+def _binds(symbol: symtable.Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported()
+
+
 def names(source: str) -> tuple[set[str], set[str]]:
     """The names that a cell defines, and those that it needs from cells before it."""
-    defined: set[str] = set()
-    used: set[str] = set()
-    waiting = [compile(parse(source), "cell", "exec")]
-    while waiting:
-        code = waiting.pop()
-        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
-        steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
-        stored = {name for kind, name in steps if kind == "STORE_NAME"}  # a class has its own
-        used |= {name for kind, name in steps if kind in ("LOAD_NAME", "LOAD_GLOBAL")} - stored
-        defined |= {name for kind, name in steps if kind == "STORE_GLOBAL"}  # := within a function
-        defined |= stored if code.co_name == "<module>" else set()
-    return defined, used - defined - {*dir(builtins), "__annotations__"}
+    bound, read = bound_and_read(without_magics(source))
+    return bound, read - bound - GIVEN
 
 
 @dataclass
@@ -100,7 +109,7 @@ class Mechanism:
     label: str
     name: str  # what the learner defines
     cell: str  # its blank and its check, as in the chapter
-    solution: str  # the cell that passes the check
+    solution: str  # the cell that passes the check; none in the student edition
     context: list[str]  # the cells before it that it needs, in order
 
     def program(self, answer: str) -> str:
@@ -108,7 +117,8 @@ class Mechanism:
 
         The answer has global names of its own: whatever it defines, the check does not see it.
         """
-        cell, call = parted(blank(self.cell, self.label))
+        written = BLANK in self.cell  # the student edition has the blank
+        cell, call = parted(self.cell if written else blank(self.cell, self.label))
         book = "\n\n".join([*self.context, cell])
         given = call.removeprefix("check(").removesuffix(")")
         return f"""\
@@ -145,7 +155,12 @@ def needed(source: str, before: list[NotebookNode]) -> list[str]:
 
 
 def mechanisms(notebook: NotebookNode, chapter: str) -> list[Mechanism]:
-    """The mechanisms of a chapter, in its order."""
+    """The mechanisms of a chapter, in its order.
+
+    Raises:
+        Misplaced: a cell ends with ``check(...)`` and has no tag; or a mechanism has no solution
+            that passes its check.
+    """
     found = []
     label = ""
     before: list[NotebookNode] = []
@@ -157,10 +172,13 @@ def mechanisms(notebook: NotebookNode, chapter: str) -> list[Mechanism]:
         if tagged(cell, MECHANISM):
             after = [one.source for one in notebook.cells[number:] if tagged(one, SOLUTION)]
             solution = next((one for one in after if checked(one)), "")
-            if not (checked(cell.source) and solution):
+            if not (checked(cell.source) and (solution or BLANK in cell.source)):
                 message = f"the mechanism of {label} and a cell of its solution end with check(...)"
                 raise Misplaced(f"{chapter}: {message}")
             where = (chapter, label, checked(cell.source), cell.source, solution)
             found.append(Mechanism(*where, needed(cell.source, before)))
+        elif checked(cell.source):
+            tags = f"`{MECHANISM}`, or within a solution `{SOLUTION}`"
+            raise Misplaced(f"{chapter}, cell {number + 1} ends with check(...): tag it {tags}")
         before.append(cell)
     return found

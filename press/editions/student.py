@@ -19,14 +19,23 @@ import nbformat
 
 from press.colab.cell import put_cell, stamp_config
 from press.contents import ROOT, chapters, renew, untracked
-from press.editions.mechanisms import BLANK, MECHANISM, Misplaced, blank, tagged, without_solutions
+from press.editions.mechanisms import (
+    BLANK,
+    MECHANISM,
+    Misplaced,
+    blank,
+    mechanisms,
+    tagged,
+    without_solutions,
+)
 from press.run.outputs import write
 from press.run.stamps import TO_WRITE, stale, stamp
 
 LEFT_OUT = (
     "tests",
     "press/editions/student.py",
-    "press/editions/grade.py",
+    "press/editions/gradescope.py",
+    "press/editions/autograder",
     "press/editions/korean.py",
     "press/editions/release.py",
     "locale",
@@ -37,6 +46,7 @@ LEFT_OUT = (
     ".pre-commit-config.yaml",
 )
 
+BELOW = "# ------------------------------------------------------- what the student edition"
 PAGES = Path(__file__).parent / "student_pages"  # stand in place of the book's
 PLACES = {"README.md": ".", "exercises.md": "book", "for_lecturers.md": "book"}
 
@@ -82,6 +92,8 @@ def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
     for page in (target / "book").glob("*.md"):
         text = without_solution_blocks(page.read_text(encoding="utf8"))
         page.write_text(text, encoding="utf8", newline="\n")
+    makefile = (target / "Makefile").read_text(encoding="utf8")
+    (target / "Makefile").write_text(makefile.partition(BELOW)[0], encoding="utf8", newline="\n")
     config = target / "_config.yml"
     stamped = stamp_config(config.read_text(encoding="utf8"), "", "main")
     config.write_text(stamped, encoding="utf8", newline="\n")
@@ -100,6 +112,9 @@ def main() -> int:
         parser.error(str(error))
     blanks = sum(path.read_text(encoding="utf8").count(BLANK.replace('"', '\\"')) for path in paths)
     print(f"{len(paths)} notebooks without solutions, {blanks} mechanisms to write: {target}")
+    for path in paths:
+        found = mechanisms(nbformat.read(path, as_version=4), path.stem)
+        print(f"{path.name}: {', '.join(f'{one.name} ({one.label})' for one in found) or 'none'}")
     if others := untracked(ROOT, "--exclude-standard"):
         names = ", ".join(sorted(path.relative_to(ROOT).as_posix() for path in others))
         print(f"Left out, for git does not track it: {names}")

@@ -16,10 +16,9 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from press.contents import ROOT, chapters, lectures
-from press.editions import grade, student
+from press.editions import student
 from press.editions.mechanisms import (
     BLANK,
-    Mechanism,
     Misplaced,
     blank,
     checked,
@@ -177,23 +176,17 @@ def make(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=edition, capture_output=True, text=True)
 
 
-def test_the_edition_checks_what_it_has(edition):
-    steps = make(edition, "--dry-run", "test").stdout
-    assert steps.endswith("-m press.run.check strict\n")
+def test_the_edition_has_only_targets_that_work_in_it(edition):
+    assert "nbval strict" in make(edition, "--dry-run", "course-test").stdout
     assert make(edition, "--dry-run", "strict").stdout.count("jupyter-book build . ") == 1
-
-
-@pytest.mark.parametrize("target", ["student", "grade", "lint", "unit", "browser"])
-def test_what_the_edition_lacks_is_said(edition, target):
-    done = make(edition, target)
-    assert done.returncode != 0
-    assert "The student edition has no solutions and no tests." in done.stdout
+    assert make(edition, "--dry-run", "student").returncode
 
 
 def test_what_git_does_not_track_stays_out(tmp_path):
     root, new = tmp_path / "root", tmp_path / "edition"
     (root / "book").mkdir(parents=True)
     (root / "answers").mkdir()
+    (root / "Makefile").touch()
     shutil.copy(ROOT / "_config.yml", root)
     (root / "_toc.yml").write_text("format: jb-book\nroot: book/one\n")
     nbformat.write(new_notebook(cells=[EXERCISE]), root / "book" / "one.ipynb")
@@ -269,86 +262,6 @@ def test_a_wrong_answer_fails(mechanism):
         run(mechanism.program(f"{filled_in(mechanism)}\n\n{here}{wrong}"))
 
 
-# --- what learners hand in
-
-
-CHEATS = [
-    "check = lambda f: print('correct')",
-    "if True:\n    def check(function):\n        print('correct')",
-    "assert_close = print",  # the check calls it
-]
-
-
-@pytest.mark.parametrize("cheat", CHEATS)
-def test_another_check_does_not_help(cheat):
-    mechanism = next(one for one in MECHANISMS if one.label == "ex-primer-write")
-    wrong = f"def {mechanism.name}(*given):\n    return given[1], given[2]"
-    notebook = new_notebook(cells=[new_code_cell(f"{wrong}\n\n{cheat}")])
-    written = grade.answer(notebook, mechanism.name)
-    with pytest.raises(AssertionError, match="the cells differ"):
-        run(mechanism.program(written))
-
-
-def test_an_answer_may_hold_magics():
-    notebook = new_notebook(
-        cells=[new_code_cell("%%time\n%matplotlib inline\ndef f():\n    return 1")]
-    )
-    assert "%" not in grade.answer(notebook, "f")
-
-
-def test_the_first_complaint_is_told():
-    """Of an error that another one led to, and whose message has lines like errors."""
-    code = (
-        "try:\n    1 / 0\nexcept ZeroDivisionError:\n"
-        "    raise AssertionError('Not close!\\n\\nGreatest relative difference: 2 at (0,)')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert grade.complaint(done.stderr) == "AssertionError: Not close!"
-    assert grade.complaint("UserWarning: it is late\n") == ""
-
-
-@pytest.mark.slow
-def test_grading_tells_right_from_missing(tmp_path):
-    mechanism = next(one for one in MECHANISMS if one.label == "ex-primer-write")
-    exercise = new_markdown_cell(f":::{{exercise}} Write\n:label: {mechanism.label}\n\nWrite.\n:::")
-    cheat = "def check(function):\n    print('correct')\n\n\ncheck(1)"
-    answers = {
-        "right": f"{filled_in(mechanism)}\n\n{cheat}",
-        "none": f"def {mechanism.name}(*given):\n    return None\n\n{cheat}",
-        "other": "x = 1",
-    }
-    for name, source in answers.items():
-        (tmp_path / name).mkdir()
-        notebook = new_notebook(cells=[exercise, new_code_cell(source)])
-        nbformat.write(notebook, tmp_path / name / "copy of primer (1).ipynb")
-    (tmp_path / "text.ipynb").write_text("no notebook")
-    rows = {where.partition("/")[0]: found for where, _, found in grade.grade(tmp_path)}
-    assert rows["right"] == "correct"
-    assert rows["none"] == "nothing returned yet"
-    assert rows["other"] == "nothing defines my_lstm_step"
-    assert rows["text.ipynb"].startswith("not a notebook")
-
-
-@pytest.mark.parametrize(
-    ("written", "told"),
-    [
-        ("def f(x):\n    return x", "correct"),
-        (f"def f(x):\n    return 2\n\n\n{CHEATS[0]}\ncheck(f)", "AssertionError: it differs"),
-        ("print('correct')\nexit()\n\ndef f(x):\n    return x", "it ended before its check"),
-        ("def f(x) return x", "SyntaxError"),
-        ("def f(x):\n    while True:\n        pass", "not done after 1 seconds"),
-    ],
-)
-def test_an_answer_that_is_wrong_or_ends_early_or_never_is_told(written, told):
-    """Of a mechanism that needs no PyTorch, and so little time."""
-    cell = "def f(x):\n    'Doc.'\n    return x  # write it here\n\n\ncheck(f)"
-    check = "def check(f):\n    assert f(1) == 1, 'it differs'\n    print('correct')"
-    mechanism = Mechanism("c", "ex-one", "f", cell, solution="", context=[check])
-    answer = grade.answer(new_notebook(cells=[new_code_cell(written)]), "f")
-    seconds = 1 if "while" in written else grade.SECONDS
-    assert grade.verdict(mechanism, answer, seconds).startswith(told)
-
-
 def test_names_that_a_cell_defines_and_needs():
     source = (
         "import a.b\nfrom c import d as e\n%time f(1)\n"
@@ -409,6 +322,23 @@ def test_a_blank_keeps_signature_and_docstring():
     assert parted(left)[0].endswith(f"{BLANK}\n\n")
 
 
+def test_a_check_without_a_tag_is_told():
+    cells = [EXERCISE, new_code_cell("def f():\n    'Doc.'\n    return None\n\n\ncheck(f)")]
+    with pytest.raises(Misplaced, match=r"c, cell 2 ends with check\(...\): tag it `mechanism`"):
+        mechanisms(new_notebook(cells=cells), "c")
+
+
+def test_the_edition_checks_answers_as_the_book_does(edition):
+    """The same mechanisms, by the same checks, without a solution."""
+    found = [m for p in chapters(edition) for m in mechanisms(read(p), p.stem)]
+    assert [one.label for one in found] == [one.label for one in MECHANISMS]
+    assert not [one for one in found if one.solution]
+    mine, theirs = (
+        next(one for one in some if one.label == "ex-primer-write") for some in (MECHANISMS, found)
+    )
+    assert run(theirs.program(filled_in(mine))).endswith("correct\n")
+
+
 def test_a_mechanism_without_a_solution_is_told():
     source = "def f():\n    '''Doc.'''\n    return None  # write it here\n\n\ncheck(f)"
     asked = new_code_cell(source, metadata={"tags": ["mechanism"]})
@@ -433,11 +363,3 @@ def test_an_old_edition_is_replaced(edition, tmp_path):
     (copy / "book" / "left_over.md").write_text("old")
     student.make_edition(copy)
     assert not (copy / "book" / "left_over.md").exists()
-
-
-def test_grading_wants_a_folder(tmp_path, monkeypatch, capsys):
-    for folder, message in ((tmp_path / "none", "is not a folder"), (tmp_path, "no notebook in")):
-        monkeypatch.setattr(sys, "argv", ["grade.py", str(folder)])
-        with pytest.raises(SystemExit):
-            grade.main()
-        assert message in capsys.readouterr().err
