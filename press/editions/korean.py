@@ -7,8 +7,10 @@
 
 The catalogue has a file for each page, and a message for each of its blocks
 (`press.editions.blocks`).
-Where the English of a block has changed, its message is marked *fuzzy* and the page shows the
-English until a translator has looked at it and removed the mark. Code and outputs are the English
+Where the English of a block has changed, the Korean lags behind it: the page shows the English of
+that block and says so below its title, and `update` marks the message *fuzzy* until a translator
+has looked at it and removed the mark. All that lags is a warning of each command, and listed in
+`locale/ko/lagging.txt`, which `update` writes. Code and outputs are the English
 pages' own, and each heading keeps its English address. What a cell says in words, in a table, a
 forest plot, the labels of an alignment or a sentence that repeats it (`3 seeds`), is in `_said.po`,
 with `{}` for each number; what is not there stays English. Diagrams have the words of
@@ -88,7 +90,8 @@ CONFIG = {
 }
 WHOLLY = "이 페이지는 아직 한국어로 옮기지 않아 영어 원문을 그대로 싣습니다."
 WITHIN = "(그림 속 영어: {words}.)"
-PARTLY = "아직 옮기지 않은 문단 {count}개는 영어 원문을 그대로 싣습니다."
+PARTLY = "영어판이 바뀌어 아직 다시 옮기지 않은 문단 {count}개는 영어 원문을 그대로 싣습니다."
+LAGGING = "lagging.txt"  # what lags behind the English, a message a line
 
 
 @dataclass(frozen=True)
@@ -301,7 +304,7 @@ def read(page: str, root: Path = ROOT) -> Texts:
 
 
 def begun(root: Path = ROOT) -> list[str]:
-    """The pages that have a catalogue: none of their messages may lag."""
+    """The pages that have a catalogue."""
     return [page for page in pages(root) if catalogue(page, root).is_file()]
 
 
@@ -367,7 +370,20 @@ def update(names: Iterable[str] = (), root: Path = ROOT) -> list[str]:
         if after != before.get(page) or list(after) != list(before[page]):
             store(page, after, root)
             changed.append(page)
+    lines = "".join(f"{line}\n" for line in lagging(root))
+    (root / "locale" / "ko" / LAGGING).write_text(lines, encoding="utf8", newline="\n")
     return changed
+
+
+def lagging(root: Path = ROOT) -> list[str]:
+    """What lags behind the English: of each message its place, and how it begins."""
+    found = []
+    for page in (SITE, STUDENT, *begun(root)):
+        stored = read(page, root)
+        for message in messages(page, root):
+            if message not in stored or not stored[message].usable:
+                found.append(f"{message.context}: {' '.join(message.text.split())[:70]}")
+    return found
 
 
 # --- the edition
@@ -470,16 +486,12 @@ def site(target: Path, root: Path) -> None:
 
 
 def report(found: dict[str, Lookup]) -> str:
-    """How much of each page is translated; of those begun, what lags."""
+    """How much of each page is translated."""
     lines = [f"{'page':32}{'Korean':>8}{'of':>6}"]
     for page, look in found.items():
         lines.append(f"{page:32}{look.all - len(look.missing):8}{look.all:6}")
     done = sum(look.all - len(look.missing) for look in found.values())
-    lines.append(f"{'all':32}{done:8}{sum(look.all for look in found.values()):6}")
-    for look in found.values():
-        if look.texts:
-            lines += [f"lags: {m.context}: {' '.join(m.text.split())[:70]}" for m in look.missing]
-    return "\n".join(lines)
+    return "\n".join([*lines, f"{'all':32}{done:8}{sum(look.all for look in found.values()):6}"])
 
 
 def main() -> int:
@@ -499,6 +511,8 @@ def main() -> int:
             print(report(generate(options.into.resolve())))
         else:
             print(report({page: translated(page)[1] for page in pages()}))
+        for line in lagging():
+            print(f"warning: the Korean lags behind the English: {line}", file=sys.stderr)
     except (Broken, OSError) as error:
         parsed.error(str(error))
     return 0

@@ -53,16 +53,16 @@ def fresh(browser, there):
         opened.close()
 
 
-# Of what stands round the text, and of the lists that are made: what has words, but none in Korean.
-# (A link may lead to a page that is English, and a live box shows sentences.)
+# Of what stands round the text: what has words, but none in Korean. (A link may lead to a page that
+# is English, a live box shows sentences, and what lags in the text is listed elsewhere.)
 ENGLISH = """() => {
     const english = (text) => /\\p{L}{2}/u.test(text ?? "") && !/[가-힣]/.test(text);
     const found = [];
-    for (const name of ["title", "aria-label", "placeholder", "alt", "data-tooltip"])
+    for (const name of ["title", "aria-label", "placeholder", "data-tooltip"])
         for (const part of document.querySelectorAll(`[${name}]`))
             if (!part.matches("a.reference, svg *") && english(part.getAttribute(name)))
                 found.push(`${name}: ${part.getAttribute(name)}`);
-    const round = "button, summary, label, footer p, .admonition-title, th, td, figcaption";
+    const round = "button, summary, label, footer p, .admonition-title";
     for (const part of document.querySelectorAll(round)) {
         const words = part.cloneNode(true);
         words.querySelectorAll("math, code, i").forEach((one) => one.remove());
