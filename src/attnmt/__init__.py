@@ -26,7 +26,8 @@ from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT, Recipe
 from attnmt.decoding import Ensemble, Translation, beam_search, greedy
 from attnmt.decoding import force_align, read_dictionary, replace_unknown
 from attnmt.metrics import alignment_error_by_class, alignment_error_rate
-from attnmt.metrics import bleu, bleu_by_length, paired_bootstrap, perplexity, texts
+from attnmt.metrics import bleu, bleu_by_length, paired_bootstrap, perplexity
+from attnmt.metrics import texts, without_unknown
 from attnmt.batches import make_batch, pad
 from attnmt.corpus import Corpus, Pair
 from attnmt.corpus import corpus_from_files, grammar_corpus, multi30k
@@ -98,4 +99,5 @@ __all__ = [
     "texts",
     "tokenise",
     "weigh",
+    "without_unknown",
 ]
