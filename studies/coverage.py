@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from attnmt.book.coverage import content_words, coverage, trigrams_again
+from attnmt.book.coverage import content_words, measure_coverage, trigrams_again
 from attnmt.corpus import Corpus
 from attnmt.evidence.plan import load_corpus
 from attnmt.evidence.store import load_translations
@@ -46,7 +46,7 @@ def count(corpus: Corpus, sentences: Sequence[str], content: set[str]) -> Counte
     both = set()
     for k, (pair, text) in enumerate(zip(corpus.test + corpus.long, sentences, strict=True)):
         words = tokenise(text, "en")  # an unknown word falls into pieces, none of them content
-        found = coverage(pair, words, content)
+        found = measure_coverage(pair, words, content)
         again, trigrams = trigrams_again(words)
         counts = {"sentences": 1, "both": found.both, "source": found.source}
         counts |= {"skipped": len(found.skipped), "repeated": found.repeated.total()}

@@ -12,7 +12,7 @@ stopped and started again: what is stored is not trained again. Usage: make stud
 from dataclasses import asdict, dataclass
 
 from attnmt import alignment_error_rate, fit, force_align, grammar_corpus
-from attnmt.book.demonstration import TEST_PAIRS, translate_test
+from attnmt.book.demonstrations import TEST_PAIRS, translate_test
 from attnmt.book.sizes import LIVE, LIVE_PAIRS
 from attnmt.corpus import Corpus
 from attnmt.model import CONSTRUCTORS

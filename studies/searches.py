@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from attnmt import Ensemble, beam_search, greedy, replace_unknown
-from attnmt.book.demonstration import TEST_PAIRS
+from attnmt.book.demonstrations import TEST_PAIRS
 from attnmt.corpus import Pair
 from attnmt.decoding import Searchable, Translation
 from attnmt.evidence.comparison import BLEU_SCORE, LENGTH, by_sentences

@@ -1,7 +1,7 @@
 """Numbers in sentences: a notebook's Markdown shows what its cells said.
 
-A cell says `say(kept="19%")` (`attnmt.book.said`), and a sentence has the name between marks:
-`keeps <!--kept-->19%<!--/--> of its BLEU`. `execute` puts what was said between the marks;
+A cell calls `write_numbers(kept="19%")` (of `attnmt.book`), and a sentence has the name between
+marks: `keeps <!--kept-->19%<!--/--> of its BLEU`. `execute` puts what was said between the marks;
 the site and the slides show the sentence without them.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from nbformat import NotebookNode
 
-from attnmt.book.said import MIME
+from attnmt.book.numbers import MIME
 
 MARK = re.compile(r"<!--\s*(\w+|/)\s*-->")
 PAIR = re.compile(r"<!--(\w+)-->(.*?)<!--/-->", flags=re.DOTALL)

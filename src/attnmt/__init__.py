@@ -1,41 +1,76 @@
-"""attnmt: the small package behind the book *Learning to Align*."""
+"""attnmt: the small package behind the book *Learning to Align*.
+
+An order of reading, equations first::
+
+    attention   scores, windows, softmax, the context: Bahdanau et al. 2015, Luong et al. 2015
+    encoder     from words to annotations, and the memory that a decoder attends to
+    decoder     the step: previous word, state and context to the next word
+    model       encoder and decoder as one translator; the papers' models by name
+    training    the loop: batches, losses, clipped gradients, validation, checkpoints
+    decoding    greedy search, beam search, ensembles, unknown words
+
+Then what these use (``vocab``, ``corpus``, ``batches``, ``recipes``, ``files``, ``checks``), what
+measures them (``metrics``), the Transformer of chapter 9 (``attention_only``), the same numbers
+sooner (``fast``), several processes (``scale``) and the command (``cli``).
+"""
 
 from attnmt.attention import Additive, Concat, Dot, General, Location, ScaledDot
-from attnmt.attention import Attention, Global, Monotonic, Predictive
-from attnmt.corpus import Corpus, Pair
-from attnmt.corpus import corpus_from_files, grammar_corpus, multi30k
+from attnmt.attention import Attention, Global, Local, Monotonic, Predictive
+from attnmt.attention import SCORES, FixedContext, weigh
+from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
+from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, LuongState
+from attnmt.decoder import SutskeverDecoder
+from attnmt.model import Translator, luong, rnnencdec, rnnsearch, sutskever
+from attnmt.training import History, fit
+from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT, Recipe
 from attnmt.decoding import Ensemble, Translation, beam_search, greedy
 from attnmt.decoding import force_align, read_dictionary, replace_unknown
 from attnmt.metrics import alignment_error_by_class, alignment_error_rate
 from attnmt.metrics import bleu, bleu_by_length, paired_bootstrap, perplexity
-from attnmt.model import Translator, luong, rnnencdec, rnnsearch, sutskever
-from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT, Recipe
-from attnmt.training import History, fit
-from attnmt.vocab import Vocabulary, detokenise, tokenise
+from attnmt.metrics import texts, without_unknown
+from attnmt.batches import make_batch, pad
+from attnmt.corpus import Corpus, Pair
+from attnmt.corpus import corpus_from_files, grammar_corpus, multi30k
+from attnmt.vocab import BOS, EOS, PAD, Vocabulary, detokenise, tokenise
 from attnmt.text import DataUnavailable
 
 __version__ = "1.0.0"
 
 __all__ = [
     "BAHDANAU",
+    "BOS",
+    "EOS",
     "LUONG",
     "LUONG_DROPOUT",
+    "PAD",
+    "SCORES",
     "Additive",
     "Attention",
+    "BahdanauDecoder",
+    "BidirectionalGRU",
     "Concat",
     "Corpus",
     "DataUnavailable",
+    "Decoder",
     "Dot",
     "Ensemble",
+    "FixedContext",
+    "ForwardGRU",
     "General",
     "Global",
     "History",
+    "Local",
     "Location",
+    "LuongDecoder",
+    "LuongState",
+    "Memory",
     "Monotonic",
     "Pair",
     "Predictive",
     "Recipe",
     "ScaledDot",
+    "StackedLSTM",
+    "SutskeverDecoder",
     "Translation",
     "Translator",
     "Vocabulary",
@@ -51,7 +86,9 @@ __all__ = [
     "grammar_corpus",
     "greedy",
     "luong",
+    "make_batch",
     "multi30k",
+    "pad",
     "paired_bootstrap",
     "perplexity",
     "read_dictionary",
@@ -59,5 +96,8 @@ __all__ = [
     "rnnencdec",
     "rnnsearch",
     "sutskever",
+    "texts",
     "tokenise",
+    "weigh",
+    "without_unknown",
 ]

@@ -16,7 +16,7 @@ from attnmt.batches import Batch, Source
 from attnmt.checks import one_of, whole
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
-from attnmt.tensors import read_tensors, write_tensors
+from attnmt.files import read_tensors, write_tensors
 from attnmt.vocab import Vocabulary
 
 

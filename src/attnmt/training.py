@@ -21,12 +21,11 @@ from torch.nn.utils import clip_grad_norm_
 from tqdm import tqdm
 
 from attnmt.batches import Batch, batches
-from attnmt.checkpoints import Checkpoint
 from attnmt.checks import whole
 from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import Translation, greedy
 from attnmt.fast import sooner, without_denormals
-from attnmt.files import remove_leftovers
+from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.metrics import MOST_NATS, bleu, perplexity, texts
 from attnmt.model import SIDES, Translator
 from attnmt.recipes import OPTIMISERS, Recipe

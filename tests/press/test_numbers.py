@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attnmt.book.said import MIME
+from attnmt.book.numbers import MIME
 from press.run.execute import execute
 from press.run.numbers import bare, faults, fill, without_marks
 from press.run.outputs import write
@@ -15,7 +15,7 @@ from press.run.stamps import stale
 
 def says(**facts: str):
     """A cell that was executed and said this."""
-    return new_code_cell("say(...)", outputs=[new_output("display_data", {MIME: facts})])
+    return new_code_cell("write_numbers(...)", outputs=[new_output("display_data", {MIME: facts})])
 
 
 def notebook(*cells):
@@ -105,9 +105,9 @@ def test_a_sentence_that_lags_behind_is_a_fault():
 
 
 SAYS = """\
-from attnmt.book.notebook import say
+from attnmt.book import write_numbers
 
-say(kept=f"{19}%")
+write_numbers(kept=f"{19}%")
 """
 TEXT = """\
 ## Kept: <!--kept-->?<!--/-->

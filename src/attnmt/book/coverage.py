@@ -59,7 +59,7 @@ def content_words(pairs: Iterable[Pair], vocabulary: Vocabulary) -> set[str]:
     return {word for word in content if word in vocabulary}
 
 
-def coverage(pair: Pair, words: Sequence[str], content: set[str]) -> Coverage:
+def measure_coverage(pair: Pair, words: Sequence[str], content: set[str]) -> Coverage:
     """What a translation skips and repeats.
 
     Args:

@@ -1,6 +1,9 @@
-"""Numbers for the chapters' tables: a score of every seed, in few characters."""
+"""Tables and listings: scores of every seed in few characters, and pieces of the package's code."""
 
+import inspect
+import textwrap
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from IPython.display import Markdown
 
@@ -54,3 +57,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markdown:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def show_source(*things: Any) -> Markdown:
+    """The source of classes, methods or functions as it stands in the package, highlighted."""
+    sources = (textwrap.dedent(inspect.getsource(thing)).rstrip() for thing in things)
+    return Markdown("```python\n{}\n```".format("\n\n\n".join(sources)))

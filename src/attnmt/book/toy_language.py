@@ -71,10 +71,10 @@ class TableModel(nn.Module):
 
     def step(self, y_prev: Tensor, state: Rows, memory: Rows) -> tuple[Tensor, None, Rows]:
         """From the words written last (R,) to log p of every next word (R, V)."""
-        said = torch.cat([state.words, y_prev[:, None]], dim=1)
+        written = torch.cat([state.words, y_prev[:, None]], dim=1)
         known = self.target_vocabulary
         p = torch.zeros(len(y_prev), len(known))
-        for row, indices in enumerate(said[:, 1:].tolist()):
+        for row, indices in enumerate(written[:, 1:].tolist()):
             for word, value in self.table.get(" ".join(known.decode(indices)), END).items():
                 p[row, known.words.index(word)] = value
-        return p.log(), None, Rows(said)
+        return p.log(), None, Rows(written)

@@ -19,11 +19,10 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from attnmt import training as core
 from attnmt.batches import Batch, Source, by_length
-from attnmt.checkpoints import Checkpoint
 from attnmt.checks import whole
 from attnmt.corpus import Pair
 from attnmt.decoding import Translation, side_by_side
-from attnmt.files import remove_leftovers
+from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.metrics import perplexity_of, sentence_losses
 from attnmt.model import Translator
 from attnmt.scale import process_count

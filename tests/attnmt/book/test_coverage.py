@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from attnmt import Pair, Vocabulary, grammar_corpus
-from attnmt.book.coverage import content_words, coverage, partners_of, trigrams_again
+from attnmt.book.coverage import content_words, measure_coverage, partners_of, trigrams_again
 
 LINKS = frozenset({(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)})
 PAIR = Pair(
@@ -35,7 +35,7 @@ CONTENT = {"dog", "seeks", "cat"}
     ],
 )
 def test_what_is_skipped_and_repeated(written, skipped, repeated):
-    found = coverage(PAIR, written.split(), CONTENT)
+    found = measure_coverage(PAIR, written.split(), CONTENT)
     assert (found.skipped, found.repeated) == (skipped, Counter(repeated))
     assert found.both == bool(skipped and repeated)
     assert found.source == 3
@@ -45,8 +45,8 @@ def test_what_is_skipped_and_repeated(written, skipped, repeated):
 def test_a_word_with_two_partners_is_skipped_when_both_are_missing():
     two = replace(PAIR, sure=LINKS | {(2, 1)})
     assert partners_of(two, 2, CONTENT) == {1, 2}
-    assert 2 not in coverage(two, ["dog", "dog"], CONTENT).skipped
-    assert 2 in coverage(two, ["the"], CONTENT).skipped
+    assert 2 not in measure_coverage(two, ["dog", "dog"], CONTENT).skipped
+    assert 2 in measure_coverage(two, ["the"], CONTENT).skipped
 
 
 def test_content_words_are_those_that_mostly_are_and_that_are_known():
@@ -61,10 +61,11 @@ def test_references_skip_and_repeat_nothing():
     content = content_words(corpus.test, corpus.target_vocabulary)
     assert 200 < len(content) < 1_100
     for pair in corpus.test:
-        found = coverage(pair, pair.target, content)
+        found = measure_coverage(pair, pair.target, content)
         assert not found.skipped
         assert not found.repeated
-        assert coverage(pair, [], content).source == len(coverage(pair, [], content).skipped)
+        nothing = measure_coverage(pair, [], content)
+        assert nothing.source == len(nothing.skipped)
 
 
 def test_grams_that_were_there_before():

@@ -42,7 +42,7 @@ class Shown:
         self.ticks = [(place(one["x"]), one.text) for one in head.find_all("text")]
         self.claims = [row.find(role="rowheader").text for row in rows]
         self.drawn = [row.find("svg") for row in rows]
-        self.told = [drawn.title.text for drawn in self.drawn]
+        self.titles = [drawn.title.text for drawn in self.drawn]
         self.beside = [
             [part.text for part in row.find_all(role="cell")[-1].find_all("div")] for row in rows
         ]
@@ -116,10 +116,10 @@ def test_a_drawing_tells_those_who_do_not_see_it():
     assert "+10.0 (+8.9 to +11.1), kind B: agrees" in repr(plot)
     (panel,) = shown(plot)
     assert panel.beside[0] == ["+10.0 (+8.9 to +11.1)", "kind B: agrees"]
-    assert panel.told[0] == "the paper +8.9, ours +10.0 (+8.9 to +11.1)"
-    assert panel.told[1].startswith("the paper ") and "ours" not in panel.told[1]
+    assert panel.titles[0] == "the paper +8.9, ours +10.0 (+8.9 to +11.1)"
+    assert panel.titles[1].startswith("the paper ") and "ours" not in panel.titles[1]
     (panel,) = shown(forest.forest([Row(ASKED.claim, None, missing="one seed")]))
-    assert panel.told == [WAITING]
+    assert panel.titles == [WAITING]
 
 
 def test_a_row_that_was_not_run_or_waits_says_why_and_is_quiet():
@@ -173,12 +173,12 @@ def test_numbers_of_an_axis_stand_apart():
 
 def test_a_claim_is_drawn_twice():
     before = row("b1-search", [20.0, 30.0, 25.0], [20.0, 24.0, 22.0])
-    (panel,) = shown(forest.twice([before], [AHEAD], ("then", "now")))
+    (panel,) = shown(forest.before_and_after([before], [AHEAD], ("then", "now")))
     ((_, old, _, y_old, grey), (_, new, _, y_new, colour)), *_ = panel.ours
     assert [difference(panel, x) for x in (old, new)] == pytest.approx([3.0, 10.0], abs=0.1)
     assert y_old < y_new and grey == forest.EARLIER and colour == forest.COLOURS["agrees"]
     assert panel.beside == [["then: undecided", "now: agrees"]]
-    assert panel.told[0].startswith("then +3.0 (") and "; now +10.0 (" in panel.told[0]
+    assert panel.titles[0].startswith("then +3.0 (") and "; now +10.0 (" in panel.titles[0]
 
 
 @pytest.mark.parametrize("ground", ["white", "black"])
@@ -199,6 +199,6 @@ def test_nothing_to_draw_is_refused():
     with pytest.raises(ValueError, match="at least one"):
         forest.forest([])
     with pytest.raises(ValueError, match="same claims"):
-        forest.twice([AHEAD], [BEHIND], ("then", "now"))
+        forest.before_and_after([AHEAD], [BEHIND], ("then", "now"))
     with pytest.raises(ValueError, match="decision"):
-        forest.twice([WAITS], [WAITS], ("then", "now"))
+        forest.before_and_after([WAITS], [WAITS], ("then", "now"))

@@ -4,7 +4,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attnmt import Pair
-from attnmt.book.notebook import gloss, gloss_pair
+from attnmt.book import gloss, gloss_pair
 
 DOG = ("Der Hund schläft .", "the dog sleeps", "The dog sleeps.")
 

@@ -1,12 +1,11 @@
-"""probes.py: what a linear map reads off the vector that an encoder hands over."""
+"""probes.py: what a vector holds, looks that are moved, gradients between attentions, depth."""
 
 import pytest
 import torch
 from torch.testing import assert_close
 
-from attnmt import rnnencdec
-from attnmt.batches import pad
-from attnmt.book.probes import fit_probe, handed_over
+from attnmt import greedy, luong, make_batch, pad, rnnencdec
+from attnmt.book.probes import deepest, fit_probe, handed_over, influence, next_look, unroll
 
 
 def test_a_vector_is_that_of_the_sentence_alone(corpus):
@@ -35,3 +34,79 @@ def test_a_word_that_is_a_direction_is_read():
 def test_each_vector_needs_a_word():
     with pytest.raises(ValueError, match="3 vectors for 2 words"):
         fit_probe(torch.zeros(3, 2), torch.zeros(2, dtype=torch.long), 4)
+
+
+# ---------------------------------------------------------------- with feeding and without
+
+each = pytest.mark.parametrize("feeding", [False, True])
+
+
+def make(corpus, feeding, score="dot"):
+    """Untrained, in double precision."""
+    return luong(corpus, score=score, feeding=feeding, hidden=8, seed=2).double().eval()
+
+
+def read(model, corpus, pairs=3):
+    batch = make_batch(corpus.test[:pairs], model.source_vocabulary, model.target_vocabulary)
+    return batch, model.encoder(batch.source)
+
+
+@each
+def test_the_loop_is_that_of_the_decoder(corpus, feeding):
+    model = make(corpus, feeding)
+    batch, memory = read(model, corpus)
+    aligns, vectors = unroll(model.decoder, batch.target_in, *memory)
+    features, align = model.decoder(batch.target_in, *memory)
+    assert_close(torch.cat(aligns, dim=1), align)
+    assert_close(torch.stack(vectors, dim=1), features)
+
+
+@each
+def test_only_with_feeding_a_weight_depends_on_an_earlier_row(corpus, feeding):
+    model = make(corpus, feeding)
+    batch, memory = read(model, corpus, pairs=1)
+    aligns, vectors = unroll(model.decoder, batch.target_in, *memory)
+    found = [influence(aligns, t, k) > 0 for t in range(1, len(aligns)) for k in range(t)]
+    assert set(found) == {feeding}
+    assert deepest(vectors[-1]) == (len(aligns) if feeding else 1)
+    features, _ = model.decoder(batch.target_in, *memory)
+    assert deepest(features[0, -1]) == deepest(vectors[-1])
+
+
+def test_what_is_fed_can_be_cut_or_be_the_question(corpus):
+    model = make(corpus, feeding=True)
+    batch, memory = read(model, corpus, pairs=1)
+    for feed in (lambda h_t, h_tilde: h_tilde.detach(), lambda h_t, h_tilde: h_t):
+        aligns, vectors = unroll(model.decoder, batch.target_in, *memory, feed=feed)
+        assert influence(aligns, 1, 0) == 0
+        assert deepest(vectors[-1]) == 1
+
+
+def test_the_longest_path_is_counted_not_all_of_them():
+    x = torch.ones(3, requires_grad=True)
+    deep = x.softmax(0).softmax(0).softmax(0)
+    assert deepest(deep + x.softmax(0)) == 3
+    assert deepest(x + 1) == 0
+
+
+@each
+def test_the_next_look_is_that_of_the_translation(corpus, feeding):
+    """Without a place, what greedy search does after its own first words."""
+    model = make(corpus, feeding)
+    for pair in corpus.test[:5]:
+        (own,) = greedy(model, [pair.source])
+        for t in range(1, len(own.words)):
+            weights, word = next_look(model, pair.source, own.words[:t])
+            assert_close(weights, torch.as_tensor(own.alignment[t], dtype=weights.dtype))
+            assert word == own.words[t]
+
+
+@each
+def test_moving_a_look_moves_the_next_one_only_with_feeding(corpus, feeding):
+    model = make(corpus, feeding)
+    pair = max(corpus.test, key=lambda pair: len(pair.source))
+    as_it_is, _ = next_look(model, pair.source, pair.target[:2])
+    for place in range(len(pair.source)):
+        moved, _ = next_look(model, pair.source, pair.target[:2], found_at=place)
+        assert_close(moved.sum(), torch.ones_like(moved.sum()))
+        assert torch.equal(moved, as_it_is) != feeding

@@ -25,9 +25,9 @@ from attnmt import (
 )
 from attnmt.batches import make_batch
 from attnmt.evidence.links import on_words
+from attnmt.files import read_tensors
 from attnmt.metrics import texts, without_unknown
 from attnmt.model import MODEL_FORMAT
-from attnmt.tensors import read_tensors
 from attnmt.text.subwords import (
     MARK,
     Pieces,

@@ -6,7 +6,7 @@ paper lies to the right of zero. A band shows the margin within which systems co
 
     forest([row for row in judge() if row.claim.group == "Luong, Table 4"])
 
-:func:`twice` draws what two sets of runs say of the same claims.
+:func:`before_and_after` draws the same claims by two sets of runs.
 
 A notebook shows a plot as HTML: a table of the page's own letters, with a small drawing in each
 row. Where there is little room, a claim stands above its drawing and the numbers below it.
@@ -101,7 +101,7 @@ def numbers(row: Row) -> str:
     return "{} ({} to {})".format(*found) if found else ""
 
 
-def said(row: Row) -> list[str]:
+def words_beside(row: Row) -> list[str]:
     """What stands beside a row: our numbers and the verdict, or why there is none."""
     if row.decision is None:
         return [f"{row.verdict}: {row.missing}"]
@@ -116,7 +116,7 @@ def label(row: Row) -> str:
 
 @dataclass(frozen=True)
 class Mark:
-    """What is drawn of a claim, and what is said beside it.
+    """What is drawn of a claim, and what stands beside it.
 
     Attributes:
         row: the claim, and what came out.
@@ -173,11 +173,12 @@ def forest(rows: Sequence[Row]) -> Forest:
         ValueError: there are no rows.
     """
     return Forest(
-        [Mark(row, said(row), COLOURS.get(row.verdict, INK), paper=theirs(row))] for row in rows
+        [Mark(row, words_beside(row), COLOURS.get(row.verdict, INK), paper=theirs(row))]
+        for row in rows
     )
 
 
-def twice(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> Forest:
+def before_and_after(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> Forest:
     """Draw the same claims by two sets of runs: grey before, in colour after.
 
     Args:
@@ -307,17 +308,17 @@ def _row(marks: Sequence[Mark], across: Axis) -> str:
     for number, mark in enumerate(marks, 1):
         parts.append(_interval(mark, across, _percent(100 * number / (len(marks) + 1))))
     words = "".join(f"<div>{_bold(word, m.row)}</div>" for m in marks for word in m.words)
-    told = "; ".join(_told(mark) for mark in marks)
+    title = escape("; ".join(_title(mark) for mark in marks))
     quiet = "" if row.decision else ' class="quiet"'
     return (
         f'<div role="row"><div role="rowheader"{quiet}>{escape(label(row))}</div>'
-        f'<div role="cell" class="drawn"><svg role="img" fill="{INK}"><title>{escape(told)}</title>'
+        f'<div role="cell" class="drawn"><svg role="img" fill="{INK}"><title>{title}</title>'
         f'{"".join(parts)}</svg></div><div role="cell"{quiet}>{words}</div></div>\n'
     )
 
 
-def _told(mark: Mark) -> str:
-    """What a drawing says, for those who point at it or do not see it."""
+def _title(mark: Mark) -> str:
+    """The title of a drawing, for those who point at it or do not see it."""
     found = [] if mark.paper is None else [f"the paper {mark.paper:+.{digits(mark.row.claim)}f}"]
     found += [f"{mark.name} {numbers(mark.row)}"] if mark.row.decision else []
     return ", ".join(found).replace("-", "−") or mark.row.verdict

@@ -41,7 +41,7 @@ def reader(model: Translator, sentence: Sequence[str], most: int = 10) -> Reader
     Args:
         model: a translator.
         sentence: its source words.
-        most: how many next words are told, the most probable ones. A beam of k needs k of them.
+        most: how many next words are given, the most probable ones. A beam of k needs k of them.
     """
     whole(1, most=most)
     vocabulary = model.target_vocabulary.words
@@ -63,8 +63,8 @@ def reader(model: Translator, sentence: Sequence[str], most: int = 10) -> Reader
                 log_p, _, states[words] = model.step(y, before, memory)
             log_p[:, [PAD, BOS]] = -torch.inf
             values, numbers = log_p[0].topk(most)
-            told = zip(numbers.tolist(), values.tolist(), strict=True)
-            known[words] = {vocabulary[number]: value for number, value in told}
+            likely = zip(numbers.tolist(), values.tolist(), strict=True)
+            known[words] = {vocabulary[number]: value for number, value in likely}
         return known[words]
 
     return next_words

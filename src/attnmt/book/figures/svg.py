@@ -27,14 +27,14 @@ def show_in_notebooks() -> None:
 
 def alignment_svg(figure: Figure) -> str | None:
     """The figure as SVG, each cell of an alignment with a title; None if it has no alignment."""
-    told = list(titles(figure))
-    if not told:
+    cells_of_each = list(titles(figure))
+    if not cells_of_each:
         return None
     root = drawn(figure)
     heat_maps = [group for group in root.iter(f"{SVG}g") if group.get("id") == ALIGNMENT]
-    for heat_map, cells in zip(heat_maps, told, strict=True):
+    for heat_map, cells in zip(heat_maps, cells_of_each, strict=True):
         for path, title in zip(heat_map, cells, strict=True):
-            tell(path, title)
+            add_title(path, title)
     shorten(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return text.replace("<svg", f'<svg class="{ALIGNMENT}" font-family="sans-serif"', 1)
@@ -63,7 +63,7 @@ def drawn(figure: Figure) -> Element:
     return ElementTree.fromstring(file.getvalue())
 
 
-def tell(path: Element, title: str) -> None:
+def add_title(path: Element, title: str) -> None:
     """Make a cell a rectangle without an edge, which says its title."""
     _, left, top, _, right, _, _, _, bottom, *_ = path.get("d").split()
     style = dict(one.split(": ") for one in path.get("style").split("; "))

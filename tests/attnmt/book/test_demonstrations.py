@@ -1,19 +1,21 @@
-"""demonstration.py: what a chapter measures of a model that it trains."""
+"""demonstrations.py: what a chapter measures of a model that it trains."""
 
 from dataclasses import replace
 
-from attnmt import Recipe, bleu, greedy, rnnsearch
-from attnmt.book import demonstration
-from attnmt.book.demonstration import (
+import pytest
+
+from attnmt import DataUnavailable, Recipe, bleu, greedy, rnnsearch, texts
+from attnmt.book import demonstrations
+from attnmt.book.demonstrations import (
     MEANINGS,
-    beside,
-    say_run,
+    print_run,
+    real_text,
+    sample_table,
     train_or_load,
     translate_test,
 )
 from attnmt.evidence.plan import read_plan
 from attnmt.evidence.store import load_run
-from attnmt.metrics import texts
 
 RECIPE = Recipe(epochs=1, batch_size=64)
 
@@ -23,7 +25,7 @@ def with_long(corpus):
 
 
 def test_only_some_test_pairs_are_translated_and_all_long_ones(sharp, corpus, monkeypatch):
-    monkeypatch.setattr(demonstration, "TEST_PAIRS", 10)
+    monkeypatch.setattr(demonstrations, "TEST_PAIRS", 10)
     found = translate_test(sharp, with_long(corpus))
     assert found.pairs == [*corpus.test[:10], *corpus.valid]
     expected = texts(sharp, greedy(sharp, [pair.source for pair in corpus.test[:10]]))
@@ -35,6 +37,22 @@ def test_only_some_test_pairs_are_translated_and_all_long_ones(sharp, corpus, mo
     assert sum(bucket.bleu.sentences for bucket in found.by_length) == len(found.pairs)
 
 
+def test_real_text_or_a_line_that_says_there_is_none(monkeypatch, capsys):
+    monkeypatch.setattr(demonstrations, "multi30k", lambda *args, **kwargs: (args, kwargs))
+    assert real_text("de-en", train=5) == (("de-en",), {"train": 5})
+
+    def unavailable(*args, **kwargs):
+        raise DataUnavailable("no network")
+
+    monkeypatch.setattr(demonstrations, "multi30k", unavailable)
+    monkeypatch.delenv("ATTNMT_REAL_TEXT", raising=False)
+    assert real_text("de-en") is None
+    assert "recorded run stands in. (no network)" in capsys.readouterr().out
+    monkeypatch.setenv("ATTNMT_REAL_TEXT", "required")
+    with pytest.raises(DataUnavailable):
+        real_text("de-en")
+
+
 def test_without_captions_a_recorded_run_is_loaded():
     model, run = train_or_load("rnnsearch-live-0", None, rnnsearch, recipe=RECIPE)
     assert model is None
@@ -43,24 +61,24 @@ def test_without_captions_a_recorded_run_is_loaded():
 
 def test_with_captions_a_model_is_trained_and_measured(corpus, monkeypatch, capsys):
     plan = {"corpora": {"live": {"samples": ["w1 w2"]}}}
-    monkeypatch.setattr(demonstration, "read_plan", lambda: plan)
+    monkeypatch.setattr(demonstrations, "read_plan", lambda: plan)
     model, run = train_or_load(
         "tiny-multi30k-0", corpus, lambda text: rnnsearch(text, hidden=8), recipe=RECIPE
     )
     assert run.model == model.config
     assert [sample.source for sample in run.samples] == [["w1", "w2"]]
     capsys.readouterr()
-    say_run(run)
+    print_run(run)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("300 training pairs, ")
     assert lines[1].startswith(f"test BLEU {run.bleu.score:.1f}, 95% interval ")
     assert lines[2] == run.bleu.signature
 
 
-def test_a_demonstration_beside_a_model_trained_to_the_end():
+def test_samples_of_a_short_run_stand_beside_those_of_a_full_run():
     run = load_run("luong-dot-live-0")
     end = load_run("luong-dot-multi30k-0")
-    lines = beside(run, [end], places=[3, 7]).data.splitlines()
+    lines = sample_table(run, [end], places=[3, 7]).data.splitlines()
     assert lines[0] == (
         "| German, *and what it means* | 10,000 pairs, 4 times | 29,000 pairs, 9 times |"
     )
@@ -72,9 +90,9 @@ def test_a_demonstration_beside_a_model_trained_to_the_end():
     assert score == f"| **BLEU** | {run.bleu.score:.1f} | {end.bleu.score:.1f} (1 seed) |"
     for epochs, often in ((1, "once"), (2, "twice"), (3, "3 times")):
         short = replace(run, history=replace(run.history, epochs=run.history.epochs[:epochs]))
-        assert f"| 10,000 pairs, {often} |" in beside(short, [end]).data
+        assert f"| 10,000 pairs, {often} |" in sample_table(short, [end]).data
     other = replace(run, parts={"test": replace(run.bleu, signature="parted in another way")})
-    assert "| **BLEU** | – |" in beside(other, [end]).data
+    assert "| **BLEU** | – |" in sample_table(other, [end]).data
 
 
 def test_each_sample_caption_has_its_meaning():

@@ -1,0 +1,61 @@
+"""numbers.py: what a cell gives to the sentences around it."""
+
+import json
+
+import pytest
+
+from attnmt.book import numbers, write_numbers
+from attnmt.evidence import claims
+from attnmt.evidence.store import recorded
+from press.contents import ROOT
+
+
+@pytest.fixture
+def shown(monkeypatch) -> list[dict]:
+    """What is displayed."""
+    bundles: list[dict] = []
+    monkeypatch.setattr(numbers, "display", lambda bundle, raw: bundles.append(bundle))
+    return bundles
+
+
+def test_texts_are_stored_and_can_be_read(shown):
+    texts = {"kept": "19%", "bleu_long": "8.4"}
+    write_numbers(**texts)
+    assert shown == [{numbers.MIME: texts, "text/plain": "kept = 19%\nbleu_long = 8.4"}]
+
+
+WRONG = [({}, "needs a text")]
+WRONG += [({"kept": v}, r"kept is of type \w+: format it") for v in (0.19, None, ["19%"])]
+WRONG += [({"kept": v}, "kept must be one line") for v in (" ", "1\n2", "1<!--/-->", "<!--a-->1")]
+WRONG += [({name: "19%"}, "cannot be a mark") for name in ("Kept", "_kept", "kept-19", "größe", "")]
+
+
+@pytest.mark.parametrize(("texts", "message"), WRONG)
+def test_what_no_sentence_can_show_is_refused(shown, texts, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        write_numbers(**texts)
+    assert shown == []
+
+
+def test_chapters_quote_what_the_files_of_their_runs_have():
+    """By another way: from the JSON itself, and from the judged list."""
+
+    def from_files(system, read, seeds=5):
+        names = (f"results/{system}-grammar-{seed}.json" for seed in range(seeds))
+        return sum(read(json.loads((ROOT / name).read_text())) for name in names) / seeds
+
+    systems = ("location", "dot", "scaled-dot", "general", "concat")
+    runs = {f"luong-{name}": recorded(f"luong-{name}-grammar", 5) for name in systems}
+    runs["rnnsearch"] = recorded("rnnsearch-grammar", 5)
+    samples = {name: some[0].samples[1] for name, some in runs.items()}
+    facts = numbers.global_numbers(runs, samples, "the old woman has given the teacher a book .")
+    bleu = from_files("luong-dot", lambda run: run["parts"]["test"]["score"])
+    assert facts["bleu_dot"] == f"{bleu:.0f}"
+    assert facts["aer_search"] == f"{from_files('rnnsearch', lambda run: run['aer']):.2f}"
+    assert (facts["shown"], facts["seeds"]) == ("6 of 6", "5 seeds")
+    local, whole = (recorded(f"luong-{name}-grammar", 8) for name in ("local-p-feeding", "feeding"))
+    (row,) = claims.judge(["l4-local-p-general"])
+    assert numbers.local_numbers(local, whole)["same_score"] == row.ours
+    (row,) = claims.judge(["v-attention-only"])
+    facts = numbers.lookup_numbers(recorded("attention-only-grammar", 5), runs["rnnsearch"])
+    assert facts["only_verdict"] == row.verdict
