@@ -4,7 +4,6 @@
 ``{time-to-learn}`` adds up, for each page, its minutes of reading and those of its exercises.
 ``{running-times}`` shows the CPU-seconds that each notebook used when it was last executed.
 ``{frozen-claims}`` shows the list of the papers' claims, judged by the recorded runs.
-``{truth-rule}`` shows how often the rule of the verdicts is right on made-up systems.
 ``{trained-models} CORPUS`` lists the recorded runs of models that were trained to the end.
 """
 
@@ -141,10 +140,11 @@ def whole_list(study: dict) -> str:
     none, measured = study["wrong"]["none"], study["wrong"]["as measured"]
     return (
         f"Each of the {len(study['tables'])} tables with rows of kinds A or B errs in at most "
-        f"{study['alpha']:.0%} of all cases, so somewhere in the list an error is likelier. We "
-        f"made up its scores {study['repetitions']:,} times, with normal luck, and judged them "
-        f"like ours. If no two systems differed at all, {none['any']:.0%} of such lists would "
-        f"have at least one false claim (*agrees* or *opposite* where there is no difference), "
+        f"{study['alpha']:.0%} of all cases, so somewhere in the list an error is likelier. At "
+        f"commit {study['commit'][:7]}, we made up its scores {study['repetitions']:,} times, "
+        f"with normal luck, and judged them like ours. If no two systems differed at all, "
+        f"{none['any']:.0%} of such lists would have at least one false claim (*agrees* or "
+        f"*opposite* where there is no difference), "
         f"{none['kind A']:.0%} in a row of kind A; on average {none['rows']:.2f} of "
         f"{study['rows']} rows. If the differences that are decided here are as large as "
         f"measured, and all others zero, {measured['any']:.0%} would have one, "
@@ -225,56 +225,6 @@ def trained_models(runs: Iterable[Run], long: int) -> list[str]:
     return [*lines, "", f"BLEU: `{found[0].bleu.signature}`"]
 
 
-# ------------------------------------------------------------------------- the truth rule
-
-SHOWN = {  # kind of luck in the study -> how the page says it
-    "seeds only": "seeds",
-    "sentences only": "sentences",
-    "both together only": "single seeds on single sentences",
-    "seeds and sentences": "seeds and sentences",
-    "all three": "all three",
-}
-INSTEAD = {"seeds alone": "seeds", "sentences alone": "sentences"}
-
-
-def truth_rule(study: dict) -> list[str]:
-    """The simulated coverage as lines of Markdown, and the power in a sentence."""
-    numbers = list(dict.fromkeys(row["seeds"] for row in study["coverage"]["two systems"]))
-    header = ["scores differ by the luck of", *(f"{number} seeds" for number in numbers)]
-    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
-
-    def line(name: str, luck: str, rule: str, where: str = "two systems") -> str:
-        rows = [row for row in study["coverage"][where] if row["luck"] == luck]
-        cells = [f"{row[rule]:.1%}" for row in rows]
-        return f"| {' | '.join([name, *cells])} |"
-
-    lines += [line(name, luck, "rule") for luck, name in SHOWN.items()]
-    lines.append(line("BLEU, counted from words", "BLEU", "rule", where="BLEU"))
-    for rule, name in INSTEAD.items():
-        lines.append(line(f"all three, the interval from {name} alone", "all three", rule))
-    power = {row["seeds"]: row for row in study["power"] if row["seeds"] in numbers}
-    found = ", ".join(f"{row['rule']:.0%} with {number}" for number, row in power.items())
-    tables = study["wrong tables"]
-    after = (
-        "How often is a true difference of four times the standard deviation between seeds found? "
-        f"By number of seeds: {found}. Of the tables of ten comparisons without any difference, "
-        f"{tables['Holm']:.0%} claim one, which would be {tables['each on its own']:.0%} if each "
-        "comparison were judged on its own."
-    )
-    wrong = {
-        row["seeds"]: f"{row['Holm']:.0%}"
-        for row in study["failing seeds"]
-        if row["failing"] == 0.5
-    }
-    after += (
-        " In all of this, the luck of seeds is normal. Suppose instead that half of the seeds "
-        f"never find their alignments, by chance and in both systems alike. Then {wrong[3]} of "
-        f"these tables claim a difference with three seeds, and {wrong[5]} with five; and three "
-        "seeds do not show that it has happened."
-    )
-    return [*lines, "", after]
-
-
 # ------------------------------------------------------------------------ their directives
 
 
@@ -307,11 +257,6 @@ LISTS: dict[str, tuple[str, str, Callable]] = {  # its files, its class, and its
         "results/*.json",
         "wide-table",
         lambda root, corpus: trained_models(recorded(root, corpus), LONG[corpus]),
-    ),
-    "truth-rule": (
-        "results/studies/truth_rule.json",
-        "truth-rule",
-        lambda root: truth_rule(study("truth_rule", root)),
     ),
 }
 

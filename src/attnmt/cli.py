@@ -34,16 +34,16 @@ from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.folders import results_folder
 from attnmt.evidence.links import on_words
 from attnmt.evidence.models import load
-from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.plan import planned, read_plan
 from attnmt.evidence.protocols import protocols
 from attnmt.evidence.store import save_run
 from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import CONSTRUCTORS, Translator
+from attnmt.objectives import CrossEntropy, likelihood, precision_on
 from attnmt.recipes import RECIPES, Recipe
 from attnmt.scale import INSTALL, is_first, process_count, recipe_file
 from attnmt.text.subwords import cut_pairs
-from attnmt.training import ALONE, chosen_device, fit, likelihood
+from attnmt.training import ALONE, chosen_device, fit
 
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
@@ -163,7 +163,7 @@ def train(
         every=every,
         resume=resume,
         measure_bleu=measure_bleu,
-        objective=likelihood if plain else Modern(smoothing, precision),
+        objective=likelihood if plain else CrossEntropy(smoothing, precision),
     )
     if not is_first():
         return

@@ -28,6 +28,7 @@ from attnmt.fast import sooner, without_denormals
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.metrics import MOST_NATS, bleu, perplexity, texts
 from attnmt.model import SIDES, Translator
+from attnmt.objectives import likelihood
 from attnmt.recipes import OPTIMISERS, Recipe
 
 # ------------------------------------------------------------------------- what a training tells
@@ -110,11 +111,6 @@ def chosen_device(device: torch.device | str | None = None) -> torch.device:
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is cuda, but PyTorch sees no GPU here")
     return chosen
-
-
-def likelihood(model: Translator, batch: Batch) -> Tensor:
-    """The papers' objective: -log p of every target token of a batch, (tokens,)."""
-    return model.token_losses(batch)
 
 
 @dataclass(frozen=True)

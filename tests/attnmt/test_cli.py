@@ -26,11 +26,11 @@ from attnmt.corpus import Corpus
 from attnmt.evidence import record as recording
 from attnmt.evidence import store
 from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.plan import planned
 from attnmt.evidence.protocols import protocols
 from attnmt.evidence.store import PerSentence, load_run
 from attnmt.model import rnnsearch, sutskever
+from attnmt.objectives import CrossEntropy, precision_on
 
 SMALL = [
     *("--model.hidden", "6", "--corpus.train", "60", "--corpus.lengths", "[4,6]"),
@@ -118,7 +118,7 @@ def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
     corpus = cli.CORPORA["grammar"](**settings)
     model = rnnsearch(corpus, hidden=6, seed=3)
     how = {"seed": 3, "device": "cpu", "progress": False}
-    objective = Modern(smoothing=0.2, precision=precision_on("cpu", "bf16"))
+    objective = CrossEntropy(smoothing=0.2, precision=precision_on("cpu", "bf16"))
     fit(model, corpus, Recipe(epochs=2, keep="best"), **how, objective=objective)
     saved = Translator.load(out)
     assert saved.config == model.config

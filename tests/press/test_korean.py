@@ -204,9 +204,7 @@ def test_the_tables_of_a_page_are_korean_and_keep_their_numbers(page):
 
 def test_the_lists_that_a_build_makes_are_korean():
     words = korean.words_of(korean.SAID)
-    study = json.loads((ROOT / "results" / "studies" / "truth_rule.json").read_text())
     lines = [
-        *book_lists.truth_rule(study),
         *(re.sub(r"\[.*?\]", "[장]", line) for line in book_lists.time_to_learn(ROOT)),
         *book_lists.running_times([("장", 12), ("장", None)]),
     ]

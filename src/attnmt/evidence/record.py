@@ -19,7 +19,6 @@ from attnmt.decoding import Translation, force_align, greedy
 from attnmt.evidence.gold import gold_pairs, has_gold_links
 from attnmt.evidence.links import on_words
 from attnmt.evidence.models import MODELS, load
-from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.plan import (
     load_corpus,
     model_arguments,
@@ -45,9 +44,10 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import Translator
+from attnmt.objectives import CrossEntropy, likelihood, precision_on
 from attnmt.recipes import Recipe
 from attnmt.text.subwords import cut_pairs, in_words
-from attnmt.training import best_device, fit, likelihood
+from attnmt.training import best_device, fit
 
 TRANSLATED = ("test", "long", "names")
 
@@ -71,14 +71,14 @@ def record(
         model, corpus, recipe, seed: as for :func:`~attnmt.training.fit`.
         samples: raw sentences whose translations and alignments are kept.
         searches: further ones that are measured, see :func:`.search_of`.
-        modern: arguments of :class:`.Modern`, if that is the objective.
+        modern: arguments of :class:`.CrossEntropy`, if that is the objective.
         of_fit: further arguments of :func:`~attnmt.training.fit`.
     """
     modern = dict(modern or {})
     if "precision" in modern:  # the run says which one it had
         device = of_fit.get("device") or best_device()
         modern["precision"] = precision_on(device, modern["precision"])
-    objective = Modern(**modern) if modern else likelihood
+    objective = CrossEntropy(**modern) if modern else likelihood
     history = fit(model, corpus, recipe, seed=seed, objective=objective, **of_fit)
     sentences, search_cpu_seconds = measure(model, corpus, searches)
     statistics = sentences.statistics

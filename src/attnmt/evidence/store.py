@@ -48,8 +48,8 @@ class Run:
     ``parts`` holds a :class:`.Bleu` for each part of the corpus that was translated (test, and
     where there are any long and names); ``by_length`` is of test and long together; ``aer`` is of
     test, or, on captions, of the pairs with gold links; ``command`` makes the run again; ``modern``
-    has the arguments of :class:`.Modern`, if it was the objective. What a run took is no measure of
-    its cost on a processor if ``device`` is ``"cuda"``, a GPU.
+    has the arguments of :class:`.CrossEntropy`, if it was the objective. What a run took is no
+    measure of its cost on a processor if ``device`` is ``"cuda"``, a GPU.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """The truth rule: its numbers beside other ways to them, and what it refuses.
 
-``tests/studies/test_truth_rule.py`` simulates how often its intervals cover the truth.
+``test_rule_by_simulation.py`` simulates how often its intervals cover the truth.
 """
 
 import math

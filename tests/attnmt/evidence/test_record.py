@@ -24,12 +24,12 @@ from attnmt import (
 )
 from attnmt.evidence import joined, plan
 from attnmt.evidence import record as recording
-from attnmt.evidence.modern import Modern, precision_on
 from attnmt.evidence.plan import planned
 from attnmt.evidence.record import make_run, measure, measure_again, record
 from attnmt.evidence.store import save_run
 from attnmt.metrics import alignment_error_rate, texts
 from attnmt.model import sutskever
+from attnmt.objectives import CrossEntropy, precision_on
 from attnmt.text.subwords import in_pieces
 
 
@@ -125,7 +125,7 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch, us
     assert all(epoch.bleu >= 0 for epoch in new.history.epochs)  # asked for by the system
     assert plain.model == new.model
     by_hand = luong(corpus, hidden=6, seed=1)
-    objective = Modern(**had)
+    objective = CrossEntropy(**had)
     fit(
         by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, objective=objective
     )

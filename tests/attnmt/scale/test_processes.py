@@ -21,6 +21,7 @@ import pytest
 
 pytest.importorskip("accelerate")
 import torch
+from several_processes import as_files, complaints, crowd, ended, in_memory, learn, trained
 from torch.distributed import get_rank
 
 from attnmt import Recipe, Translator, beam_search, cli, grammar_corpus, greedy, luong, perplexity
@@ -28,8 +29,6 @@ from attnmt.batches import batches
 from attnmt.recipes import BAHDANAU
 from attnmt.scale import processes
 from attnmt.scale.processes import Together, rows_of
-from studies import scale
-from studies.scale import as_files, crowd, ended, in_memory, learn, trained
 
 SMALL = {"model": "luong", "hidden": 6}
 JOB = {"train": 90, "model": SMALL, "recipe": Recipe(batch_size=16, epochs=2)}
@@ -61,7 +60,7 @@ def resumed_by(folder: Path, sizes: tuple[int, int], job: dict) -> dict:
     out = folder / f"resumed-{sizes[0]}-{sizes[1]}"
     job = job | {"how": {"checkpoint": f"{out}.checkpoint", "every": 2, "resume": True}}
     codes = ended(crowd(sizes[0], until, 9, job, out))
-    told = scale.complaints(out)
+    told = complaints(out)
     return trained(sizes[1], job, out) | {"codes": codes, "told": told}
 
 
@@ -163,7 +162,7 @@ def program(folder: Path) -> None:
     job = JOB | {"how": {"checkpoint": f"{out}.checkpoint"}}
     found["interrupted"] = {
         "codes": ended(crowd(2, interrupted, job, out)),
-        "told": scale.complaints(out),
+        "told": complaints(out),
     }
     (folder / "found.json").write_text(json.dumps(found))
     assert ended(crowd(1, measured, folder / "measured")) == [0]

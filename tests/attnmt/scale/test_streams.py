@@ -9,12 +9,12 @@ import pytest
 pytest.importorskip("datasets")
 import torch
 from datasets import IterableDataset
+from several_processes import as_files
 
 from attnmt import DataUnavailable, Pair, Recipe, Vocabulary, rnnsearch
 from attnmt.scale import shards
 from attnmt.scale.processes import fit
 from attnmt.scale.streams import Stream, mixed, stream
-from studies.scale import as_files
 
 RECIPE = Recipe(batch_size=16, pool=4, epochs=1)
 

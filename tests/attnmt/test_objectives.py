@@ -1,14 +1,12 @@
-"""modern.py: each addition is what it says, and nothing else changes."""
+"""objectives.py: each addition is what it says, and nothing else changes."""
 
 import pytest
 import torch
 from torch.testing import assert_close
 
-from attnmt import Recipe, cli, fit, luong, perplexity
+from attnmt import Recipe, cli, fit, luong, objectives, perplexity
 from attnmt.batches import make_batch
-from attnmt.evidence import modern
-from attnmt.evidence.modern import Modern, bfloat16_trains
-from attnmt.training import likelihood
+from attnmt.objectives import CrossEntropy, bfloat16_trains, likelihood
 
 pytestmark = pytest.mark.kernels
 
@@ -28,7 +26,7 @@ def trained(corpus, recipe=RECIPE, model=None, checkpoint=None, **additions):
         recipe,
         device="cpu",
         progress=False,
-        objective=Modern(**additions),
+        objective=CrossEntropy(**additions),
         checkpoint=checkpoint,
         resume=checkpoint is not None,
         every=3,
@@ -46,7 +44,7 @@ def test_the_smoothed_loss_by_hand(corpus, smoothing):
     """``(1 - e) (-log p(y)) + e mean_k (-log p(k))``, with its gradient."""
     model = dot(corpus).double()
     batch = some(model, corpus)
-    smoothed = Modern(smoothing=smoothing)(model, batch)
+    smoothed = CrossEntropy(smoothing=smoothing)(model, batch)
     smoothed.mean().backward()
     found = [weights.grad.clone() for weights in model.parameters()]
     model.zero_grad()
@@ -65,7 +63,7 @@ def test_the_smoothed_loss_by_hand(corpus, smoothing):
 
 def test_without_additions_it_is_the_same_training(corpus):
     models = dot(corpus, dropout=0.1), dot(corpus, dropout=0.1)
-    for model, objective in zip(models, (likelihood, Modern()), strict=True):
+    for model, objective in zip(models, (likelihood, CrossEntropy()), strict=True):
         fit(model, corpus, RECIPE, device="cpu", progress=False, objective=objective)
     for theirs, ours in zip(*(model.parameters() for model in models), strict=True):
         assert_close(ours, theirs, rtol=0, atol=2e-3)
@@ -85,7 +83,7 @@ def test_a_smoothed_model_is_less_sure(corpus):
 def test_perplexities_on_valid_are_never_smoothed(corpus):
     """So models with and without can be compared."""
     model = dot(corpus)
-    history = fit(model, corpus, RECIPE, device="cpu", progress=False, objective=Modern(0.5))
+    history = fit(model, corpus, RECIPE, device="cpu", progress=False, objective=CrossEntropy(0.5))
     last = history.epochs[-1]
     assert last.valid_perplexity == perplexity(model, corpus.valid) < last.train_perplexity
 
@@ -125,7 +123,7 @@ def test_in_bfloat16_the_weights_stay_float32(corpus):
     grads = []
     for precision in ("no", "bf16"):
         model = dot(corpus)
-        losses = Modern(precision=precision)(model, some(model, corpus))
+        losses = CrossEntropy(precision=precision)(model, some(model, corpus))
         assert losses.dtype == torch.float32
         losses.mean().backward()
         assert {weights.dtype for weights in model.parameters()} == {torch.float32}
@@ -137,18 +135,18 @@ def test_in_bfloat16_the_weights_stay_float32(corpus):
 
 
 def test_where_bfloat16_does_not_train_float32_goes_on_and_says_so(monkeypatch, capsys):
-    monkeypatch.setattr(modern, "bfloat16_trains", lambda kind: False)
-    assert modern.precision_on("cpu", "bf16") == "no"
+    monkeypatch.setattr(objectives, "bfloat16_trains", lambda kind: False)
+    assert objectives.precision_on("cpu", "bf16") == "no"
     told = "attnmt: no bfloat16 on this cpu: training goes on in float32\n"
     assert capsys.readouterr().err == told
-    assert modern.precision_on("cpu", "no") == "no"
+    assert objectives.precision_on("cpu", "no") == "no"
     monkeypatch.setenv("RANK", "1")  # of several processes one says so
-    assert modern.precision_on("cpu", "bf16") == "no"
+    assert objectives.precision_on("cpu", "bf16") == "no"
     assert capsys.readouterr().err == ""
 
 
 def test_where_bfloat16_is_demanded_and_does_not_train_one_line_says_so(corpus, monkeypatch):
-    monkeypatch.setattr(modern, "bfloat16_trains", lambda kind: False)
+    monkeypatch.setattr(objectives, "bfloat16_trains", lambda kind: False)
     with pytest.raises(ValueError, match="no LSTM can learn in bfloat16 on this cpu"):
         trained(corpus, precision="bf16")
 
@@ -184,10 +182,13 @@ def test_in_bfloat16_a_model_learns(corpus):
 @pytest.mark.parametrize("value", [-0.1, 1, float("nan")])
 def test_a_share_of_smoothing_leaves_some_of_the_loss(value):
     with pytest.raises(ValueError, match="smoothing must be from 0 to below 1, not"):
-        Modern(smoothing=value)
+        CrossEntropy(smoothing=value)
 
 
 def test_an_unknown_precision_is_refused():
-    for make in (lambda: Modern(precision="half"), lambda: modern.precision_on("cpu", "half")):
+    for make in (
+        lambda: CrossEntropy(precision="half"),
+        lambda: objectives.precision_on("cpu", "half"),
+    ):
         with pytest.raises(ValueError, match="precision must be one of no, bf16, not 'half'"):
             make()

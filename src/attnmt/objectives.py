@@ -1,7 +1,7 @@
-"""What became usual after the papers: smoothed labels, and products in bfloat16.
+"""Objectives of training: the papers' -log p, and what became usual after them.
 
-None of it changes a model, only how its weights are found. So it is an objective for
-:func:`attnmt.training.fit`: ``fit(..., objective=Modern(smoothing=0.1))``.
+Smoothed labels and products in bfloat16 change no model, only how its weights are found. So they
+are an objective for ``fit``: ``fit(..., objective=CrossEntropy(smoothing=0.1))``.
 """
 
 import os
@@ -18,6 +18,11 @@ from attnmt.checks import one_of
 from attnmt.model import Translator, seeded
 
 PRECISIONS = ("no", "bf16")
+
+
+def likelihood(model: Translator, batch: Batch) -> Tensor:
+    """The papers' objective: -log p of every target token of a batch, (tokens,)."""
+    return model.token_losses(batch)
 
 
 @cache
@@ -59,8 +64,8 @@ def precision_on(device: torch.device | str, precision: str) -> str:
 
 
 @dataclass(frozen=True)
-class Modern:
-    """An objective with up to two additions.
+class CrossEntropy:
+    """:func:`likelihood` with up to two additions.
 
     Attributes:
         smoothing: the share of the loss that is the mean -log p of *all* words (label smoothing,

@@ -1,0 +1,362 @@
+"""All studies: how they are started and stored, what they count, what their numbers must fulfil."""
+
+import inspect
+import json
+from collections import Counter
+from importlib import import_module
+
+import numpy as np
+import pytest
+import torch
+
+from attnmt import beam_search, bleu, force_align, grammar_corpus, greedy, luong
+from attnmt.corpus import Pair
+from attnmt.evidence.folders import results_folder
+from attnmt.evidence.links import best_possible
+from attnmt.evidence.plan import model_arguments, planned, recipe_of
+from attnmt.evidence.store import load_run, load_statistics, load_translations, read_study
+from attnmt.metrics import alignment_error_rate, texts
+from studies import coverage, first_words, gold_links, lock_on, long_sources, score_recipes
+from studies import searches as of_searches
+from studies.study import open_store, recorded_on, save_store, start, studies
+
+HEAD = {"command": "make study NAME=some", "corpus": {"fingerprint": "abc"}}
+OF_BENCHMARKS = {"benchmarks", "costs", "watch_it_learn"}
+STORED = sorted(path.stem for path in (results_folder() / "studies").glob("*.json"))
+FROZEN = {name for name in STORED if "commit" in read_study(name)}
+
+# ------------------------------------------------------------------ how they are started and stored
+
+
+def test_a_study_is_named_as_its_results_and_every_other_result_says_its_commit():
+    assert set(STORED) - OF_BENCHMARKS - FROZEN == set(studies())
+    for name in studies():
+        study = import_module(f"studies.{name}")
+        assert results_folder() / "studies" / f"{name}.json" == study.STORE
+        assert callable(study.main)
+    for name in FROZEN:
+        assert len(read_study(name)["commit"]) == 40
+        assert read_study(name)["command"] == f"make study NAME={name}"
+
+
+def test_what_is_stored_is_there_at_the_next_start(tmp_path):
+    path = tmp_path / "some.json"
+    assert open_store(path, HEAD) == HEAD
+    save_store(path, HEAD | {"command": "an older one", "cases": ["Straße"]})
+    assert open_store(path, HEAD) == HEAD | {"cases": ["Straße"]}  # the head is this start's
+    assert "Straße" in path.read_text(encoding="utf-8")
+
+
+def test_the_store_of_another_corpus_is_refused_and_left(tmp_path):
+    path = tmp_path / "some.json"
+    save_store(path, HEAD | {"corpus": {"fingerprint": "xyz"}})
+    before = path.read_bytes()
+    with pytest.raises(SystemExit, match=r"some\.json is of another corpus"):
+        open_store(path, HEAD)
+    assert path.read_bytes() == before
+
+
+def test_a_study_is_started_by_its_name(monkeypatch):
+    started = []
+    monkeypatch.setattr("studies.coverage.main", lambda: started.append("coverage"))
+    start(["coverage"])
+    assert started == ["coverage"]
+    for wrong in ([], ["long-sources"], ["study"], ["searches", "coverage"]):
+        with pytest.raises(SystemExit, match=r"Which study\? There are: coverage, first_words"):
+            start(wrong)
+
+
+def test_a_study_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    """Of several that do: what is stored is not trained again."""
+    monkeypatch.setattr(lock_on, "STORE", tmp_path / "lock_on.json")
+    monkeypatch.setattr(lock_on, "SCALED", {"dot": "encoder"})
+    monkeypatch.setattr(lock_on, "MOST_UPDATES", 2)
+    monkeypatch.setattr(lock_on, "EVERY", 1)
+    monkeypatch.setattr(lock_on, "WATCHED", 4)
+    lock_on.main()
+    store = json.loads(lock_on.STORE.read_text(encoding="utf-8"))
+    runs = [run for some in store["scores"]["dot"].values() for run in some]
+    assert [len(run["curve"]) for run in runs] == [2] * len(lock_on.SIZES) * len(lock_on.SEEDS)
+    monkeypatch.setattr(lock_on, "watch", lambda *_: pytest.fail("trained again"))
+    lock_on.main()
+    assert json.loads(lock_on.STORE.read_text(encoding="utf-8")) == store
+
+
+# -------------------------------------------------------------------------------- what they count
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """A small controlled corpus, its sentences not joined."""
+    return grammar_corpus(train=60, valid=5, test=40, long=0, names=0)
+
+
+@pytest.mark.parametrize("score", lock_on.SCALED)
+def test_one_part_is_multiplied_and_nothing_else(score, corpus):
+    part = f"{lock_on.SCALED[score]}."
+    before = luong(corpus, score=score, seed=3).state_dict()
+    after = lock_on.scaled(corpus, score, 4, seed=3).state_dict()
+    for name, weights in before.items():
+        assert torch.equal(after[name], (4 if name.startswith(part) else 1) * weights), name
+    assert any(name.startswith(part) for name in before)
+
+
+def test_words_are_counted_up_to_the_first_wrong_one():
+    agreed = first_words.right_before_wrong
+    assert agreed(["The", "dog", "sees", "it"], ["the", "dog", "saw", "it"]) == 2
+    assert (agreed(["the"], ["the", "dog"]), agreed([], ["the"])) == (1, 0)
+    pairs = [Pair(("x",), tuple(t.split()), "x", t) for t in ("the dog sleeps", "he sees it")]
+    found = first_words.count(pairs, ["The dog eats", "She sees it"])
+    assert found["asked"][:4] == [2, 1, 1, 0]  # after right words, where the reference has one
+    assert found["right"][:4] == [1, 1, 0, 0]
+
+
+def test_links_are_right_if_the_gold_has_them_and_counted_by_the_class_of_the_word():
+    sure = frozenset({(0, 0), (1, 1), (2, 3)})
+    words = ("ein", "hund", "rennt"), ("a", "dog", "is", "running", "home")
+    pair = Pair(*words, "", "", sure=sure, possible=sure | {(2, 2)})
+    links = {(0, 0), (0, 1), (2, 2), (2, 3), (2, 4)}
+    found = {"content": [1, 2], "function": [2, 2], "unlinked": [0, 1]}
+    assert gold_links.reached([links], [pair]) == found
+    both = {kind: [2 * n for n in counts] for kind, counts in found.items()}
+    assert gold_links.reached([links, links], [pair, pair]) == both
+
+
+def test_a_searchs_score_is_what_loops_count(sharp, corpus):
+    pairs = corpus.test[:8]
+    judge = of_searches.Judge(sharp, pairs)
+    found = beam_search(sharp, judge.sentences, beam=4)
+    score = judge.score("beam", found)
+    references = [pair.target_text for pair in pairs]
+    whole = bleu(texts(sharp, found), references, lowercase=True).score
+    assert score["bleu"] == pytest.approx(whole, abs=1e-3)
+    same = [a.words == list(pair.target) for a, pair in zip(found, pairs, strict=True)]
+    assert score["right"] == sum(same)
+    more = [a.score - b.score for a, b in zip(found, greedy(sharp, judge.sentences), strict=True)]
+    assert score["more_probable"] == len([gain for gain in more if gain > 1e-3])
+    assert score["less_probable"] == len([gain for gain in more if gain < -1e-3])
+    judge.score("greedy", judge.greedy)
+    judge.score("again", judge.greedy)
+    errors = judge.errors("greedy")  # of gains, by a paired bootstrap
+    assert errors["greedy"] == errors["again"] == 0 <= errors["beam"]
+    assert judge.errors("beam")["greedy"] == errors["beam"]
+
+
+def test_a_joined_pair_links_the_words_that_its_sentences_link(alone):
+    def linked(pair, name):
+        return Counter((pair.source[s], pair.target[t]) for s, t in getattr(pair, name))
+
+    some = alone.test[:5]
+    joined = long_sources.join_linked(some)
+    for name in ("sure", "possible"):
+        assert linked(joined, name) == sum((linked(pair, name) for pair in some), Counter())
+    assert joined.source == sum((pair.source for pair in some), ())
+    assert alignment_error_rate([best_possible(joined)], [joined]) < 0.1  # none is out of place
+
+
+@pytest.mark.parametrize("mostly_short", [True, False])
+def test_every_sentence_is_joined_once(alone, mostly_short, monkeypatch):
+    join = long_sources.join_all
+    joined = join(alone.train, 0, mostly_short=mostly_short)
+    assert joined == join(alone.train, 0, mostly_short=mostly_short)
+    assert joined != join(alone.train, 1, mostly_short=mostly_short)
+    longest = long_sources.LONGEST
+    monkeypatch.setattr(long_sources, "LONGEST", 1_000)  # so that no source is left out
+    whole = join(alone.train, 0, mostly_short=mostly_short)
+    assert joined == [pair for pair in whole if len(pair.source) <= longest]
+    words = [Counter(w for pair in pairs for w in pair.source) for pairs in (whole, alone.train)]
+    assert words[0] == words[1]
+
+
+@pytest.mark.parametrize("window", ["local-m", "local-p"])
+def test_the_window_alone_translates_as_the_mask_does(alone, window):
+    model = luong(alone, "general", window, 5, hidden=8, seed=0)
+    pairs = long_sources.join_all(alone.test, 0, mostly_short=False)
+    sentences = [pair.source for pair in pairs]
+    masked = greedy(model, sentences)
+    with long_sources.by_window_alone(model):
+        found = greedy(model, sentences)
+    assert [one.words for one in found] == [one.words for one in masked]
+    links = force_align(model, pairs)  # a link outside the window is never found
+    right = sum(len(one & pair.sure) for one, pair in zip(links, pairs, strict=True))
+    inside = long_sources.inside(model, pairs)
+    assert right / sum(len(pair.sure) for pair in pairs) <= inside
+    if window == "local-m":  # an oracle without a model: this window moves with t
+        assert inside == pytest.approx(long_sources.about(pairs)["inside"][5], abs=1e-4)
+
+
+def test_first_weights_of_a_trial_differ_in_what_they_say(corpus):
+    models = {
+        init: score_recipes.begin(corpus, "grammar", "luong-general", init).state_dict()
+        for init in ("torch", "paper", "identity")
+    }
+    W_a = "decoder.attention.score.W_a.weight"
+    assert torch.equal(models["identity"][W_a], torch.eye(*models["identity"][W_a].shape))
+    for name, weights in models["torch"].items():
+        assert torch.equal(weights, models["identity"][name]) == (name != W_a), name
+    assert all(weights.abs().max() <= 0.1 for weights in models["paper"].values())
+
+
+# ------------------------------------------------------------------- what their numbers must fulfil
+
+
+def coverage_counts_every_recorded_run_and_adds_up(stored):
+    counts = stored["counts"]
+    assert set(counts) == set(recorded_on("grammar"))
+    for name, rows in counts.items():
+        run = load_run(name)
+        assert run.corpus["fingerprint"] == stored["corpus"]["fingerprint"]
+        assert [row["shortest"] for row in rows] == list(coverage.EDGES[:-1])
+        assert sum(row["sentences"] for row in rows[:-1]) == run.corpus["test"]
+        for row, reference in zip(rows, stored["references"], strict=True):
+            assert row["source"] == reference["source"] >= row["skipped"]
+            assert row["repeated"] <= row["target"] and row["both"] <= row["sentences"]
+    for row in stored["references"]:
+        assert row["skipped"] == row["repeated"] == row["both"] == 0
+
+
+def coverage_finds_that_the_model_of_lower_bleu_loses_most_words(stored):
+    def lost(name):
+        rows = stored["counts"][name]
+        return sum(row["skipped"] for row in rows) / sum(row["source"] for row in rows)
+
+    assert load_run("rnnencdec-grammar-0").bleu.score < load_run("rnnsearch-grammar-0").bleu.score
+    assert lost("rnnencdec-grammar-0") > 5 * lost("rnnsearch-grammar-0")
+
+
+def first_words_ask_only_after_right_ones(stored):
+    assert {name.rpartition("-grammar")[0] for name in stored["counts"]} == set(first_words.SYSTEMS)
+    for name, found in stored["counts"].items():
+        assert load_run(name).corpus["fingerprint"] == stored["corpus"]["fingerprint"]
+        asked, right = found["asked"], found["right"]
+        assert asked[0] == stored["sentences"] < len(load_translations(name)["test"])
+        assert asked[1:] == right[:-1]  # these references have more than PLACES words
+        assert right == sorted(right, reverse=True)
+
+
+def gold_links_are_counted_as_the_recorded_alignment_errors_are(stored):
+    attending = {name for name in recorded_on("multi30k") if load_run(name).aer is not None}
+    assert set(stored["runs"]) == attending
+    for name, found in stored["runs"].items():
+        _, possible, predicted, _ = load_statistics(name)["gold_aer"].astype(int).sum(axis=0)
+        assert sum(right for right, _ in found.values()) == possible
+        assert sum(drawn for _, drawn in found.values()) == predicted
+        assert found["unlinked"][0] == 0
+    asked = {tuple(of[kind][1] for kind in gold_links.CLASSES) for of in stored["runs"].values()}
+    assert len(asked) == 1  # one link a word, whatever the model
+
+
+def lock_on_names_the_first_measurement_above_the_mark(stored):
+    for by_size in stored["scores"].values():
+        for run in (run for some in by_size.values() for run in some):
+            updates, masses, _ = zip(*run["curve"], strict=True)
+            assert list(updates) == list(range(lock_on.EVERY, updates[-1] + 1, lock_on.EVERY))
+            above = [at for at, mass in zip(updates, masses, strict=True) if mass > lock_on.LOCKED]
+            assert run["locked_on"] == (above[0] if above else None)
+            last = above[0] + lock_on.AFTER if above else lock_on.MOST_UPDATES
+            assert updates[-1] == last
+
+
+def lock_on_multiplies_the_first_scores(stored):
+    for score in ("general", "concat"):
+        by_size = stored["scores"][score]
+        for size, runs in by_size.items():
+            for run in runs:
+                (least,) = (one for one in by_size["0.25"] if one["seed"] == run["seed"])
+                expected = 4 * float(size) * least["first_spread"]
+                assert run["first_spread"] == pytest.approx(expected, rel=0.02)
+
+
+def long_sources_has_every_run_in_each_bucket(stored):
+    runs = stored["runs"]
+    made = sorted((run["system"], run["seed"]) for run in runs)
+    assert made == sorted(long_sources.planned())
+    assert len({tuple(updates for updates, _ in run["curve"]) for run in runs}) == 1
+    edges = zip(long_sources.EDGES, long_sources.EDGES[1:], strict=False)
+    for bucket, (first, past) in zip(stored["test"], edges, strict=True):
+        assert first <= bucket["shortest"] <= bucket["longest"] < past
+    for run in runs:
+        window = long_sources.SYSTEMS[run["system"]].get("window")
+        for found, bucket in zip(run["buckets"], stored["test"], strict=True):
+            assert 0 <= found["aer"] <= 1 and 0 <= found["bleu"] <= 100
+            assert (found["inside"] is not None) == bool(window)
+            if window == "local-m":  # holds what counting holds
+                D = str(long_sources.SYSTEMS[run["system"]]["D"])
+                assert found["inside"] == pytest.approx(bucket["inside"][D], abs=1e-4)
+
+
+def long_sources_has_what_every_way_to_attend_costs(stored):
+    systems = long_sources.SYSTEMS
+    ways = [(name, way) for name in systems for way in (False, True)[: 1 + ("local" in name)]]
+    found = [(case["system"], case["alone"], case["use"]) for case in stored["costs"]]
+    assert sorted(found) == sorted((*way, use) for way in ways for use in long_sources.USES)
+    for case in stored["costs"]:
+        assert len(case["milliseconds"]) == len(stored["test"])
+        assert 0 < case["milliseconds"][0] < case["milliseconds"][-1]
+
+
+def score_recipes_has_all_trials_to_their_end(stored):
+    assert stored["seed"] == score_recipes.SEED
+    assert stored["seed"] not in {seed for _, _, seed in planned().values()}
+    for corpus_name, epochs in score_recipes.EPOCHS.items():
+        trials = stored["trials"][corpus_name]
+        made = [(t["system"], t["first_weights"], t["share"]) for t in trials]
+        systems = score_recipes.SYSTEMS[corpus_name]
+        asked = {(s, *setting) for s in systems for setting in score_recipes.settings(s)}
+        assert len(made) == len(asked) and set(made) == asked
+        assert {len(trial["valid_perplexity"]) for trial in trials} <= {0, epochs}
+
+
+def score_recipes_found_what_the_tuned_systems_of_the_plan_have(stored):
+    for tuned, corpus_name in {(system, corpus) for system, corpus, _ in planned("H").values()}:
+        system = tuned.rpartition("-")[0]
+        trials = [one for one in stored["trials"][corpus_name] if one["system"] == system]
+        best = min(trials, key=lambda one: (one["valid_perplexity"] or [np.inf])[-1])
+        made = {"init": "torch"} | model_arguments(tuned, corpus_name)
+        assert made == model_arguments(system, corpus_name) | {"init": best["first_weights"]}
+        rates = [recipe_of(name, corpus_name).learning_rate for name in (tuned, system)]
+        assert rates[0] == best["share"] * rates[1]
+
+
+def searches_has_every_search_of_every_part(stored):
+    systems = {name.rpartition("-grammar-")[0] for name in stored["runs"]}
+    assert systems == set(of_searches.SYSTEMS)
+    for run in stored["runs"].values():
+        for part in of_searches.SEARCHED:
+            found = ["greedy", *(name for name, _ in of_searches.searches())]
+            assert list(run[part]["scores"]) == found
+            assert set(run[part]["errors"]) == set(of_searches.BASELINES)
+    for name, found in stored["ensembles"].items():
+        system, _, seeds = name.partition(", ")
+        assert seeds == f"{len(found['members'])} seeds"
+        assert all(member.startswith(f"{system}-grammar-") for member in found["members"])
+
+
+def searches_are_of_the_recorded_runs_and_wider_beams_find_likelier_ones(stored):
+    for name, run in stored["runs"].items():
+        assert stored["corpus"] == load_run(name).corpus["fingerprint"]
+        for part in of_searches.SEARCHED:
+            scores = run[part]["scores"]
+            recorded = of_searches.recorded_bleu(name, part)
+            assert scores["greedy"]["bleu"] == pytest.approx(recorded, abs=of_searches.CLOSE)
+            widths = [f"beam {width}, alpha 0.0" for width in of_searches.WIDTHS]
+            log_p = [scores[search]["log_p"] for search in ("greedy", *widths)]
+            assert log_p == sorted(log_p)
+
+
+MUST = [
+    (study, promise)
+    for name, promise in list(globals().items())
+    for study in studies()
+    if name.startswith(study) and inspect.isfunction(promise)
+]
+
+
+@pytest.mark.parametrize(("study", "promise"), MUST, ids=lambda of: getattr(of, "__name__", ""))
+def test_what_is_stored_is_what_the_study_promises(study, promise):
+    """Where runs were added, start the study again: make study NAME=..."""
+    promise(read_study(study))
+
+
+def test_every_study_promises_something():
+    assert {study for study, _ in MUST} == set(studies())
