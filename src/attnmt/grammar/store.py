@@ -1,33 +1,26 @@
 """The parts of a corpus, drawn by the grammar and kept on disk: the second time they are only read.
 
-A file is read only if it was made with the same arguments by the same grammar, source and lexicon
-byte for byte, and if its checksum is right. In every other case, and where nothing can be written,
-the samples are drawn: nothing but time depends on these files, and anyone may delete them.
-
-A file is a SHA-256 checksum and a NumPy archive: words and classes as places in a list of names,
-links as 256 times the German index plus the English one.
+A file is gzipped text: its key and the parts' names, then a sample a line, in columns. The key
+tells with which arguments, source and word lists it was drawn. A file with another key, or a
+damaged one, is not read, and where nothing can be written the samples are drawn each time: nothing
+but time depends on these files, and anyone may delete them.
 """
 
-from __future__ import annotations
-
 import gc
+import gzip
 import hashlib
-import io
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from itertools import compress, islice
 from pathlib import Path
+from sys import intern
 
-import numpy as np
-
-import attnmt.grammar
 from attnmt.files import write_aside
-from attnmt.grammar import Grammar, Sample, fill, quotas
+from attnmt.grammar import Grammar, Sample, fill, quotas, words
 
 Parts = dict[str, list[Sample]]
-COLUMNS = ("german", "english", "german_classes", "english_classes")
 WORTHWHILE = 2_000  # fewer samples are not kept: they are soon drawn
 MOST_FILES = 20  # the oldest are removed: every edit of the grammar leaves some that fit no more
 
@@ -66,10 +59,10 @@ def draw_once(folders: list[Callable[[], Path]], *arguments) -> Parts:
     `folders`: they tell where to keep it. The first that is not read-only is written to; all are
     looked into. One that is out of reach is no error.
     """
-    if digest() != IMPORTED:
+    if digest() != IMPORTED:  # edited since: the code that runs is old, the words may be new
         return draw(*arguments)
     key = hashlib.sha256(f"{arguments} {IMPORTED}".encode()).hexdigest()
-    paths = [shelf / f"{key[:32]}.npz" for shelf in shelves(folders)]
+    paths = [folder / f"{key[:32]}.gz" for folder in writable(folders)]
     for path in paths:
         if parts := read(path, key):
             return parts
@@ -85,7 +78,7 @@ def draw_once(folders: list[Callable[[], Path]], *arguments) -> Parts:
 def digest() -> str:
     """A checksum of what decides which samples are drawn: this package's source and lexicon."""
     checksum = hashlib.sha256()
-    for folder, kind in ((Path(__file__).parent, "*.py"), (attnmt.grammar.LEXICON, "*.tsv")):
+    for folder, kind in ((Path(__file__).parent, "*.py"), (words.LEXICON, "*.tsv")):
         for path in sorted(folder.glob(kind)):
             checksum.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     return checksum.hexdigest()
@@ -94,7 +87,7 @@ def digest() -> str:
 IMPORTED = digest()  # that of the code that runs, even if somebody edits its files meanwhile
 
 
-def shelves(folders: list[Callable[[], Path]]) -> list[Path]:
+def writable(folders: list[Callable[[], Path]]) -> list[Path]:
     """The folders in which files may lie: not those that are read-only, or cannot be told."""
     found = []
     for folder in folders:
@@ -111,62 +104,39 @@ def shelves(folders: list[Callable[[], Path]]) -> list[Path]:
 def read(path: Path, key: str) -> Parts | None:
     """The samples of a file; None if it is missing, damaged, or not that of the key."""
     try:
-        content = path.read_bytes()
-    except OSError:
+        head, *lines = gzip.decompress(path.read_bytes()).decode().split("\n")
+    except (OSError, EOFError, zlib.error):
         return None
-    if content[:32] != hashlib.sha256(key.encode() + content[32:]).digest():
+    there, *names = head.split(" ")
+    if there != key:
         return None
-    with np.load(io.BytesIO(content[32:])) as arrays:
-        return unpacked({name: arrays[name].tolist() for name in arrays.files})
+    parts: Parts = {name: [] for name in names}
+    for line in lines:
+        part, *columns = line.split("\t")
+        german, english, german_classes, english_classes = (
+            tuple(map(intern, column.split())) for column in columns[:4]
+        )
+        sure, possible = (frozenset(map(link, column.split())) for column in columns[4:])
+        sample = Sample(german, english, sure, possible, german_classes, english_classes)
+        parts[part].append(sample)
+    return parts
 
 
 def write(path: Path, key: str, parts: Parts) -> None:
     """Write a file, and remove the oldest. Raises OSError if it cannot be written."""
-    archive = io.BytesIO()
-    np.savez_compressed(archive, **packed(parts))
-    body = archive.getvalue()
-    write_aside(path, hashlib.sha256(key.encode() + body).digest() + body)
-    for old in sorted(path.parent.glob("*.npz"), key=os.path.getmtime)[:-MOST_FILES]:
+    lines = [" ".join([key, *parts])]
+    for part, samples in parts.items():
+        for german, english, sure, possible, *classes in samples:
+            links = [[f"{i}-{j}" for i, j in sorted(some)] for some in (sure, possible)]
+            columns = [part, *map(" ".join, (german, english, *classes, *links))]
+            lines.append("\t".join(columns))
+    write_aside(path, gzip.compress("\n".join(lines).encode(), compresslevel=3))
+    for old in sorted(path.parent.iterdir(), key=os.path.getmtime)[:-MOST_FILES]:
         old.unlink(missing_ok=True)
 
 
-def packed(parts: Parts) -> dict[str, np.ndarray]:
-    """Samples as arrays, those of all parts one after the other."""
-    samples = [sample for part in parts.values() for sample in part]
-    arrays = {"parts": np.array([*parts]), "sizes": np.array([*map(len, parts.values())])}
-    for column in COLUMNS:
-        cells = [getattr(sample, column) for sample in samples]
-        names = sorted({name for cell in cells for name in cell})
-        place = {name: number for number, name in enumerate(names)}
-        arrays[f"{column} names"] = np.array(names)
-        arrays[f"{column} lengths"] = np.array([*map(len, cells)], np.uint8)
-        arrays[column] = np.array([place[name] for cell in cells for name in cell], np.uint16)
-    links = [(link, link in s.sure) for s in samples for link in sorted(s.possible)]
-    arrays["links"] = np.array([256 * i + j for (i, j), _ in links], np.uint16)
-    arrays["sure"] = np.array([sure for _, sure in links])
-    arrays["counts"] = np.array([len(sample.possible) for sample in samples], np.uint16)
-    return arrays
-
-
-def unpacked(arrays: dict[str, list]) -> Parts:
-    """The samples that :func:`packed` made arrays of; these come as lists."""
-    columns = []
-    for column in COLUMNS:
-        names = map(arrays[f"{column} names"].__getitem__, arrays[column])
-        columns.append([tuple(islice(names, n)) for n in arrays[f"{column} lengths"]])
-    links = map(cache(lambda code: divmod(code, 256)), arrays["links"])
-    flags = iter(arrays["sure"])
-    found = []
-    for count in arrays["counts"]:
-        possible = tuple(islice(links, count))
-        sure = tuple(compress(possible, islice(flags, count)))
-        found.append((frozenset(sure), frozenset(possible)))
-    rows = zip(*columns, found, strict=True)
-    samples = (
-        Sample(g, e, *sets, german_classes=kinds, english_classes=classes)
-        for g, e, kinds, classes, sets in rows
-    )
-    return {
-        part: list(islice(samples, size))
-        for part, size in zip(arrays["parts"], arrays["sizes"], strict=True)
-    }
+@cache
+def link(text: str) -> tuple[int, int]:
+    """A link as it is written: 3-5 is (3, 5)."""
+    german, english = text.split("-")
+    return int(german), int(english)

@@ -7,9 +7,8 @@ from pathlib import Path
 import alone
 import pytest
 
-import attnmt.grammar
 from attnmt import grammar_corpus
-from attnmt.grammar import store
+from attnmt.grammar import store, words
 
 SMALL = {"train": 120, "valid": 10, "test": 60, "long": 10, "names": 10}
 
@@ -184,7 +183,7 @@ def test_two_processes_at_a_time_make_one_whole_file(tmp_path):
     assert path.stat().st_mtime_ns == written  # it was read, not drawn and written again
 
 
-@pytest.mark.parametrize("edited", ["lexicon/nouns.tsv", "__init__.py"])
+@pytest.mark.parametrize("edited", ["lexicon/nouns.tsv", "noun_phrases.py"])
 def test_an_edited_grammar_never_reads_old_pairs(tmp_path, edited):
     shutil.copytree(alone.SOURCE / "attnmt", tmp_path / "source" / "attnmt")
     before = start(tmp_path, tmp_path / "source").communicate()[0].decode()
@@ -202,9 +201,9 @@ def test_an_edit_while_the_program_runs_keeps_and_reads_nothing(
 ):
     """The code that runs is the old one, and the words may be of either."""
     grammar_corpus(**SMALL)
-    shutil.copytree(attnmt.grammar.LEXICON, tmp_path / "lexicon")
+    shutil.copytree(words.LEXICON, tmp_path / "lexicon")
     (tmp_path / "lexicon" / "nouns.tsv").write_text("# edited\n", encoding="utf-8")
-    monkeypatch.setattr(attnmt.grammar, "LEXICON", tmp_path / "lexicon")
+    monkeypatch.setattr(words, "LEXICON", tmp_path / "lexicon")
     grammar_corpus(**SMALL)
     grammar_corpus(**SMALL)
     assert len(drawn) == 3
