@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 
@@ -22,5 +23,44 @@ def positive(**arguments: Any) -> None:
 def one_of(choices: Collection[str], **arguments: Any) -> None:
     """Refuse an argument that is none of the choices."""
     for name, value in arguments.items():
-        if value not in choices:
+        if not isinstance(value, str) or value not in choices:
             raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def flag(**arguments: Any) -> None:
+    """Refuse an argument that is neither True nor False."""
+    for name, value in arguments.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be True or False, not {value!r}")
+
+
+def text_of(**arguments: Any) -> None:
+    """Refuse an argument that is no string.
+
+    Raises:
+        TypeError: one of them is something else.
+    """
+    for name, value in arguments.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a string, not {value!r}")
+
+
+def number(least: float, most: float, **arguments: Any) -> None:
+    """Refuse an argument that is no number from ``least`` to ``most``; nan is none."""
+    for name, value in arguments.items():
+        if not isinstance(value, Real) or isinstance(value, bool) or not least <= float(value) <= most:
+            raise ValueError(f"{name} must be a number from {least:g} to {most:g}, not {value!r}")
+
+
+def file_name(**arguments: Any) -> None:
+    """Refuse an argument that is no name of a file: a string or a path, and not an empty one.
+
+    Raises:
+        TypeError: a number, a truth value, a list: a file of such a name is written as a string.
+        ValueError: an empty string.
+    """
+    for name, value in arguments.items():
+        if not isinstance(value, str | PathLike):
+            raise TypeError(f"{name} must be the name of a file, a string, not {value!r}")
+        if not str(value):
+            raise ValueError(f"{name} must be the name of a file, and not empty")

@@ -1,38 +1,62 @@
 """Words and numbers: tokenise, detokenise, and the vocabulary between words and indices.
 
 A sentence travels ``text -> words -> indices`` into a model and ``indices -> words -> text`` out of
-it. The tokeniser is Moses's (by sacremoses), the one both papers' data went through. Where words
-are cut into subwords, these stand in the words' place: see ``attnmt.text.subwords``.
+it. The tokeniser is Moses's (:mod:`attnmt.text.moses`), the one both papers' data went through.
+Where words are cut into subwords, these stand in the words' place: see ``attnmt.text.subwords``.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Any
 
-from sacremoses import MosesDetokenizer, MosesTokenizer
-
-from attnmt.checks import whole
+from attnmt.checks import flag, one_of, text_of, whole
+from attnmt.text import moses
+from attnmt.text.characters import clean
 from attnmt.text.subwords import Pieces, Words
 
 PAD, UNK, BOS, EOS = range(4)
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
+TOKENISERS = ("moses", "spaces")
 
 
-_tokeniser = cache(MosesTokenizer)  # one for each language
-_detokeniser = cache(MosesDetokenizer)
-
-
-def tokenise(text: str, language: str, lower: bool = False) -> list[str]:
+def tokenise(text: str, language: str, lower: bool = False, *, marks: bool = True) -> list[str]:
     """Split a sentence into words and punctuation marks, by the rules of Moses.
 
+    :func:`detokenise` joins them to the same sentence. Where it could not know how, a word carries
+    a mark: ``‿`` for a place without a space, ``␣`` for one with a space (:mod:`.moses`).
+
+    >>> tokenise("Der Hund schläft.", "de")
+    ['Der', 'Hund', 'schläft', '.']
+    >>> tokenise("Wie geht's?", "de")
+    ['Wie', 'geht', "‿'", 's', '?']
+
     Args:
-        text: one sentence.
-        language: two letters, ``"de"`` or ``"en"``; it decides on apostrophes and abbreviations.
+        text: one sentence; it is brought into the form that :func:`.clean` describes.
+        language: two letters, such as ``"de"``; it decides on apostrophes and abbreviations.
         lower: write everything in lower case.
+        marks: whether words may carry marks. What a model only reads needs none.
+
+    Raises:
+        TypeError: the text is no string.
     """
-    words = _tokeniser(language).tokenize(text, escape=False)
+    text_of(text=text, language=language)
+    text = clean(text)
+    words = moses.cut(text, language)
+    if marks:
+        return moses.mark(words, language, text, lower=lower)
     return [word.lower() for word in words] if lower else words
+
+
+def split(
+    text: str, language: str, lower: bool = False, *, tokeniser: str = "moses", marks: bool = True
+) -> list[str]:
+    """Split a sentence by Moses, see :func:`tokenise`, or where it has spaces."""
+    one_of(TOKENISERS, tokeniser=tokeniser)
+    if tokeniser == "moses":
+        return tokenise(text, language, lower, marks=marks)
+    text_of(text=text)
+    text = clean(text)
+    return (text.lower() if lower else text).split()
 
 
 def abbreviations(language: str) -> list[str]:
@@ -40,12 +64,18 @@ def abbreviations(language: str) -> list[str]:
 
     With `` #NUMERIC_ONLY#`` behind it: before a number only.
     """
-    return list(_tokeniser(language).NONBREAKING_PREFIXES)
+    return list(moses.tokeniser(language).NONBREAKING_PREFIXES)
 
 
 def detokenise(words: Sequence[str], language: str) -> str:
-    """Join words to a sentence as it is written: no space before a full stop."""
-    return _detokeniser(language).detokenize(list(words), unescape=False)
+    """Join words to a sentence as it is written: no space before a full stop.
+
+    >>> detokenise(["Der", "Hund", "schläft", "."], "de")
+    'Der Hund schläft.'
+    """
+    if isinstance(words, str):
+        raise TypeError("words must be a list of words, not one text")
+    return moses.join([word for word in words if word], language)
 
 
 class Vocabulary:
@@ -54,23 +84,45 @@ class Vocabulary:
     ``<pad>`` 0 fills the end of short sentences in a batch, ``<unk>`` 1 stands for every word that
     is not in the list, ``<s>`` 2 starts and ``</s>`` 3 ends a target sentence.
 
+    >>> vocabulary = Vocabulary(["der", "Hund"], "de")
+    >>> vocabulary.encode(["der", "Hund", "bellt"])
+    [4, 5, 1]
+    >>> vocabulary.decode([4, 5, 1])
+    ['der', 'Hund', '<unk>']
+
     Args:
         words: the words in the order of their indices, without the special symbols.
         language: the language they are of, for ``tokenise`` and ``detokenise``.
         lower: whether sentences are lower-cased on their way in.
         subwords: whether the words are pieces of words, in the order in which they were learned.
+        tokeniser: ``"moses"``, or ``"spaces"``: sentences are in words already, with spaces
+            between them.
 
     Attributes:
         units: cuts words into what the list holds, and joins it to words again.
+        marks: whether words of the list carry the marks of :func:`tokenise`.
     """
 
     def __init__(
-        self, words: Iterable[str], language: str, lower: bool = False, *, subwords: bool = False
+        self,
+        words: Iterable[str],
+        language: str,
+        lower: bool = False,
+        *,
+        subwords: bool = False,
+        tokeniser: str = "moses",
     ):
+        if isinstance(words, str):
+            raise TypeError("words must be a list of words, not one text")
+        text_of(language=language)
+        flag(lower=lower, subwords=subwords)
+        one_of(TOKENISERS, tokeniser=tokeniser)
         self.words = SPECIALS + tuple(words)
         self.language = language
         self.lower = lower
+        self.tokeniser = tokeniser
         self.units = Pieces(self.words[len(SPECIALS) :]) if subwords else Words()
+        self.marks = any(sign in word for word in self.words for sign in moses.MARKS)
         self._index = {word: index for index, word in enumerate(self.words)}
         if len(self._index) < len(self.words):
             twice = next(w for w, count in Counter(self.words).items() if count > 1)
@@ -78,7 +130,12 @@ class Vocabulary:
 
     @classmethod
     def build(
-        cls, sentences: Iterable[Sequence[str]], size: int, language: str, lower: bool = False
+        cls,
+        sentences: Iterable[Sequence[str]],
+        size: int,
+        language: str,
+        lower: bool = False,
+        tokeniser: str = "moses",
     ) -> "Vocabulary":
         """Take the ``size`` most frequent words of some sentences; ties in alphabetical order."""
         whole(1, size=size)
@@ -86,16 +143,18 @@ class Vocabulary:
         for special in SPECIALS:  # a text that spells "<s>" must not forge the symbol
             counts.pop(special, None)
         by_frequency = sorted(counts, key=lambda word: (-counts[word], word))
-        return cls(by_frequency[:size], language, lower)
+        return cls(by_frequency[:size], language, lower, tokeniser=tokeniser)
 
     @property
     def arguments(self) -> dict[str, Any]:
         """What makes this vocabulary again, as ``Vocabulary(**arguments)``."""
-        return {
+        found: dict[str, Any] = {
             "words": self.words[len(SPECIALS) :],
             "language": self.language,
             "lower": self.lower,
-        } | ({"subwords": True} if self.units.mark else {})
+        }
+        found |= {"subwords": True} if self.units.mark else {}
+        return found | ({} if self.tokeniser == "moses" else {"tokeniser": self.tokeniser})
 
     def __len__(self) -> int:
         """The number of words, special symbols included."""
@@ -111,19 +170,32 @@ class Vocabulary:
         return self.arguments == other.arguments
 
     def encode(self, words: Iterable[str]) -> list[int]:
-        """Words to indices. A word that is not in the list, or forges a special symbol, is UNK."""
-        return [self._index[word] if word in self else UNK for word in words]
+        """Words to indices. A word that is not in the list, or forges a special symbol, is UNK.
+
+        One that is known only without its marks is read without them.
+        """
+        return [self._index[known] if (known := self._known(word)) in self else UNK for word in words]
+
+    def _known(self, word: str) -> str:
+        """The word, or without marks where the list has none like it."""
+        return word if word in self or self.units.mark else moses.unmarked(word)
 
     def decode(self, indices: Iterable[int]) -> list[str]:
         """Indices to words."""
         return [self.words[index] for index in indices]
 
-    def tokenise(self, text: str) -> list[str]:
+    def tokenise(self, text: str, tokeniser: str | None = None) -> list[str]:
         """Split a sentence the way this vocabulary's words were split, into words or subwords.
 
         The first word loses its capital if it is known only without: *Das* becomes *das*.
+
+        Args:
+            text: one sentence.
+            tokeniser: ``"spaces"`` if the sentence is in words already, whatever the vocabulary's
+                own were.
         """
-        words = tokenise(text, self.language, self.lower)
+        tokeniser = self.tokeniser if tokeniser is None else tokeniser
+        words = split(text, self.language, self.lower, tokeniser=tokeniser, marks=self.marks)
         if words and self.units.mark + words[0] not in self:
             small = words[0][:1].lower() + words[0][1:]
             if self.units.mark + small in self:
@@ -132,4 +204,5 @@ class Vocabulary:
 
     def detokenise(self, words: Sequence[str]) -> str:
         """Join words, or subwords, of this vocabulary's language to a sentence."""
-        return detokenise(self.units.join(words), self.language)
+        joined = self.units.join(words)
+        return " ".join(joined) if self.tokeniser == "spaces" else detokenise(joined, self.language)
