@@ -1,8 +1,9 @@
 """Which modules of `src/` a piece of code needs: those that it imports, and those that they import.
 
 A package's `__init__.py` that gathers names stands for the modules that it has them from:
-`from attnmt import bleu` needs `attnmt.metrics`, and not the whole package. What a module needs is
-read from its text; nothing is imported.
+`from attnmt import bleu` needs `attnmt.metrics`, and not the whole package. One may also gather them
+by a table `MODULES`, of modules and the names that each has. What a module needs is read from its
+text; nothing is imported.
 """
 
 import ast
@@ -33,6 +34,9 @@ def asked(source: str) -> list[tuple[str, str]]:
             pairs += [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             pairs += [(node.module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MODULES":
+            table = ast.literal_eval(node.value)
+            pairs += [(module, name) for module, names in table.items() for name in names.split()]
     return pairs
 
 

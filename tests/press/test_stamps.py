@@ -10,6 +10,7 @@ FILES = {
     "core/__init__.py": "from core.words import split\nfrom core.measure import score\n",
     "core/words.py": "import re\n\ndef split(text):\n    return re.split(' ', text)\n",
     "core/measure.py": "from core import words\n\ndef score(text):\n    return words.SPLIT\n",
+    "lazy/__init__.py": "MODULES = {'shared': 'plots', 'core.words': 'split ' 'join'}\n",
     "shared/__init__.py": '"""Nothing is gathered here."""\n',
     "shared/plots.py": "from core.measure import score\n",
     "shared/command.py": "def main():\n    from shared import plots\n",
@@ -43,6 +44,8 @@ def notebook(*sources: str):
         ("from core import *", {"core", "core.measure", "core.words"}),
         ("import torch as t, core", {"core", "core.measure", "core.words"}),
         ("from shared import plots", {"shared.plots", "core.measure", "core.words"}),
+        ("from lazy import join", {"core.words"}),
+        ("from lazy import plots", {"shared.plots", "core.measure", "core.words"}),
         ("from shared.command import main", {"shared.command", "shared.plots", "core.measure"}),
     ],
 )
