@@ -111,6 +111,13 @@ student: $(STAMP) ## write the student edition, without solutions, into _build/s
 	$(BIN)/python -m press.editions.student
 gradescope: student ## write the same check as an autograder for Gradescope, _build/gradescope.zip
 	$(BIN)/python -m press.editions.gradescope
+release: pdf student ## write what a release offers into dist: the package (from its sdist), two zips, the PDF, checksums
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m zipfile -c dist/learning-to-align-site.zip _build/html
+	$(BIN)/python -m zipfile -c dist/learning-to-align-student.zip _build/student
+	cp _build/pdf/learning-to-align.pdf dist
+	cd dist && sha256sum * > SHA256SUMS
 korean: $(STAMP) ## update the Korean catalogue, and build both editions, the Korean one in _build/html/ko
 	$(BIN)/python -m press.editions.korean update
 	$(BIN)/python -m press.editions.korean generate --into _build/korean

@@ -40,6 +40,7 @@ from functools import cache
 from html import escape, unescape
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import nbformat
 import yaml
@@ -60,7 +61,6 @@ from press.editions.blocks import (
     words,
 )
 from press.editions.said import Dictionary, in_words, markdown_in_words
-from press.outlines import with_outlines
 from press.reading import Cell
 from press.run.numbers import PAIR
 from press.run.outputs import write
@@ -73,6 +73,8 @@ FIGURES = "_figures"  # the catalogue of the words in diagrams, kept by hand
 LABELS = "_labels"  # the catalogue of what stands at the axes of figures, kept by hand
 AXES = {"xlabel", "ylabel", "title", "label", "set_xlabel", "set_ylabel", "set_title"}
 PICTURE = "image/svg+xml"
+SVG = "{http://www.w3.org/2000/svg}"
+ElementTree.register_namespace("", SVG.strip("{}"))
 TITLE = re.compile(r"(?m)^# (.*)$")  # of a page
 FOREST = '<div class="forest"'  # how a forest plot begins
 FACTS = "_edition.json"  # in the edition: what `press.extensions.languages` has to know
@@ -451,20 +453,28 @@ def generate(target: Path, root: Path = ROOT) -> dict[str, Lookup]:
         headings[page] = heading_names(pieces for _, pieces in texts_of(page, root))
     english = [page for page, (_, look) in found.items() if not look.texts]
     facts = {
-        "title": settings(root)["title"],
         "headings": headings,
         "english": english,
         "said": words_of(SAID, root),
     }
     (target / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf8")
-    for path in (root / "press" / "figures").glob("*.svg"):
-        drawn = with_outlines(path.read_text(encoding="utf8"), words_of(FIGURES, root))
-        (target / "book" / "figures" / path.name).write_text(drawn, encoding="utf8", newline="\n")
+    for path in (target / "book" / "figures").glob("*.svg"):
+        drawn = diagram_in_words(path.read_text(encoding="utf8"), words_of(FIGURES, root))
+        path.write_text(drawn, encoding="utf8", newline="\n")
     site(target, root)
     student = Lookup(read(STUDENT, root))
     for path, (context, pieces) in zip(student_pages(target), texts_of(STUDENT, root), strict=True):
         path.write_text(student.joined(context, pieces), encoding="utf8", newline="\n")
     return {page: look for page, (_, look) in found.items()}
+
+
+def diagram_in_words(source: str, words: Dictionary) -> str:
+    """An SVG with Korean in place of its texts, as far as there is any."""
+    root = ElementTree.fromstring(source)
+    for text in [*root.iter(f"{SVG}text"), *root.iter(f"{SVG}title")]:
+        if korean := words.get(" ".join("".join(text.itertext()).split())):
+            text[:], text.text = [], korean
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def site(target: Path, root: Path) -> None:

@@ -5,6 +5,7 @@ numbers of the first print. Everything folded is opened, and solutions move behi
 exercises. Nothing is executed; the pages must have been built (`make html`).
 """
 
+import argparse
 import logging
 import shutil
 import subprocess
@@ -15,7 +16,8 @@ from playwright.sync_api import sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 from press.browser import chromium
-from press.editions.one_page import Entry, Unprintable, edition, sheet
+from press.contents import ROOT
+from press.editions.one_page import Entry, Unprintable, sheet
 
 logging.getLogger("pypdf").setLevel(logging.ERROR)  # it mends what Chromium counts wrong
 
@@ -92,7 +94,16 @@ def print_book(site: Path, target: Path) -> int:
 
 
 def main() -> int:
-    edition(print_book, "pdf", __doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    target = ROOT / "_build" / "pdf" / "learning-to-align.pdf"
+    parser.add_argument("--site", type=Path, default=ROOT / "_build" / "html")
+    parser.add_argument("--into", type=Path, default=target)
+    options = parser.parse_args()
+    try:
+        count = print_book(options.site, options.into)
+    except (Unprintable, FileNotFoundError) as error:
+        parser.error(str(error))
+    print(f"{count} pages, {options.into.stat().st_size / 1e6:.1f} MB: {options.into}")
     return 0
 
 

@@ -37,7 +37,6 @@ LEFT_OUT = (
     "press/editions/gradescope.py",
     "press/editions/autograder",
     "press/editions/korean.py",
-    "press/editions/release.py",
     "locale",
     "book/for_lecturers.md",
     "book/_template.ipynb",

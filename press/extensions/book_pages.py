@@ -2,29 +2,48 @@
 
 - Buttons "Colab" and "Suggest edit", from the repository's address in `_config.yml`. Where there is
   none yet, they lead to the page that says how to set it.
+- Pictures say how large they are, so that nothing moves when they come, and wait to be seen.
+- A description for search engines and shared links: `html_meta` in the page's head, or its first
+  paragraph. Where the book has an address, sphinxext-opengraph draws a card for each page.
 - Alignment figures inline, so that the titles of their cells show under the mouse.
 - The package's page does not list the fields of named tuples once more: their class tells of them.
 - Printed tables keep their columns: where they are too wide they scroll, and only sentences wrap.
 - No icons as scripts: the theme brings Font Awesome twice, as fonts (0.3 MB) and as JavaScript
   (1.5 MB). The fonts suffice.
 - No thebe (it runs code on other people's servers): its scripts name another server.
+
+What is mended for screen readers, and the words that the theme has in English alone, are changed in
+the page itself, by `book/_style/accessibility.js`.
 """
 
+import json
 import math
 import re
-from html import escape
+import textwrap
+from html import escape, unescape
+from itertools import count
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 from docutils import nodes
+from matplotlib.font_manager import get_font_names
+from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from press.colab.cell import site_address
 from press.editions.said import in_words
 
 COLAB = "https://colab.research.google.com"
 HELP = "book/publish"  # the page that says how to give the book its address
 COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
 LETTERS = 100  # in a line; a longer one is no row of a table
+PICTURE = re.compile(r'<img\b[^>]*\bsrc="[^"]*_images/([^"]+)"[^>]*>')
+ASIDE = (nodes.Admonition, nodes.table, nodes.figure, nodes.list_item, nodes.block_quote)
+DESCRIPTION = 200  # letters at most; a paragraph under 40 describes nothing
+HANGUL = ("Noto Sans CJK KR", "Noto Sans CJK JP", "Noto Sans KR", "NanumGothic")
+HANGUL += ("Apple SD Gothic Neo", "Malgun Gothic")
 
 
 def choose_buttons(app: Sphinx, config: Config) -> None:
@@ -32,6 +51,15 @@ def choose_buttons(app: Sphinx, config: Config) -> None:
     options = config.html_theme_options
     options["use_edit_page_button"] = bool(options.get("repository_url"))
     options["launch_buttons"] = {"colab_url": COLAB} if options.get("repository_url") else {}
+
+
+def choose_cards(app: Sphinx, config: Config) -> None:
+    """Cards for shared links, where the site has an address and the machine a font for them."""
+    config.ogp_site_url = site_address(config.html_baseurl, Path(app.srcdir))
+    config.ogp_site_name = config.html_title
+    installed = [font for font in HANGUL if font in get_font_names()]
+    drawn = bool(config.ogp_site_url) and (config.language != "ko" or bool(installed))
+    config.ogp_social_cards |= {"enable": drawn, "font": ["DejaVu Sans", *installed[:1]]}
 
 
 def drop_thebe(app: Sphinx, config: Config) -> None:
@@ -42,10 +70,17 @@ def drop_thebe(app: Sphinx, config: Config) -> None:
     styles[:] = [style for style in styles if "thebe" not in style[0]]
 
 
+def bring_words(app: Sphinx) -> None:
+    """Give the pages the words of another language, for what the theme says in English alone."""
+    if app.config.site_words:
+        words = json.dumps(app.config.site_words, ensure_ascii=False).replace("</", "<\\/")
+        app.add_js_file(None, body=f"window.siteWords = {words};")
+
+
 def add_button(context: dict, name: str, icon: str, url: str, tooltip: str) -> None:
     """Put a button into the head of a page; ``name`` is a class, for styles and tests."""
-    told = {"url": url, "tooltip": tooltip, "icon": icon, "label": name}
-    context["header_buttons"].append({"type": "link", "text": ""} | told)
+    button = {"url": url, "tooltip": tooltip, "icon": icon, "label": name}
+    context["header_buttons"].append({"type": "link", "text": ""} | button)
 
 
 def add_buttons(
@@ -59,9 +94,72 @@ def add_buttons(
     if app.env.doc2path(pagename).endswith(".ipynb"):
         buttons.append(("Colab", "launch-colab-button", "fas fa-rocket"))
     for name, label, icon in buttons:
-        told = f"{name}: this copy of the book needs an address first"
-        tooltip = in_words(told, app.config.site_words)
+        text = f"{name}: this copy of the book needs an address first"
+        tooltip = in_words(text, app.config.site_words)
         add_button(context, label, icon, context["pathto"](HELP), tooltip)
+
+
+# ----------------------------------------------------------------------------- its description
+
+
+def first_paragraph(doctree: nodes.document) -> str:
+    """The first paragraph of a page that tells something in plain words, cut after a word."""
+    for paragraph in doctree.findall(nodes.paragraph):
+        above = paragraph.parent
+        while above is not None and not isinstance(above, ASIDE):
+            above = above.parent
+        text = " ".join(paragraph.astext().split())
+        if above is None and len(text) >= 40 and not paragraph.next_node(nodes.math):
+            return textwrap.shorten(text, DESCRIPTION, placeholder=" …")
+    return ""
+
+
+def describe(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """Say what a page is, also to sphinxext-opengraph, which runs after this."""
+    if doctree is None:
+        return
+    # docutils says once more how wide a phone is
+    tags = context["metatags"] = re.sub(r'<meta name="viewport"[^>]*>', "", context["metatags"])
+    written = re.search(r'<meta content="([^"]*)" name="description"', tags)
+    text = unescape(written[1]) if written else first_paragraph(doctree)
+    if text and not written:
+        context["metatags"] += f'<meta name="description" content="{escape(text)}">\n'
+    title = re.sub(r"<[^>]+>", "", context["title"])
+    own = {"og:description": escape(text, quote=False), "og:image:alt": title}
+    context["meta"] = (context["meta"] or {}) | own
+
+
+# -------------------------------------------------------------------------------- its pictures
+
+
+def picture_size(path: Path) -> tuple[int, int]:
+    """The width and height of a picture in pixels; of an SVG by its `viewBox`."""
+    if path.suffix != ".svg":
+        with Image.open(path) as picture:
+            return picture.size
+    root = ElementTree.parse(path).getroot()
+    scale = 4 / 3 if root.get("width", "").endswith("pt") else 1  # Matplotlib measures in points
+    width, height = root.get("viewBox").split()[2:]
+    return round(scale * float(width)), round(scale * float(height))
+
+
+def size_pictures(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """Pictures keep their place before they are there; all but the first wait to be seen."""
+    paths = {name: Path(app.srcdir, path) for path, name in app.builder.images.items()}
+    number = count()
+
+    def sized(picture: re.Match) -> str:
+        own = ' loading="lazy"' if next(number) else ""
+        if " width=" not in picture[0] and " style=" not in picture[0]:
+            width, height = picture_size(paths[unquote(picture[1])])
+            own += f' width="{width}" height="{height}"'
+        return picture[0].replace("<img", f"<img{own}", 1)
+
+    context["body"] = PICTURE.sub(sized, context.get("body", ""))
 
 
 def inline_alignments(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -76,6 +174,9 @@ def inline_alignments(app: Sphinx, doctree: nodes.document, docname: str) -> Non
             words = f'<svg role="img" aria-label="{escape(image.get("alt", ""))}"'
             words += f' style="--natural: {float(width):.0f}"'
             image.replace_self(nodes.raw("", svg.replace("<svg", words, 1), format="html"))
+
+
+# --------------------------------------------------------------------------- tables and scripts
 
 
 def keep_columns(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -107,7 +208,11 @@ def drop_icon_scripts(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict:
     app.connect("config-inited", choose_buttons, priority=900)
+    app.connect("config-inited", choose_cards, priority=900)
     app.connect("config-inited", drop_thebe)
+    app.connect("builder-inited", bring_words)
+    app.connect("html-page-context", describe, priority=400)
+    app.connect("html-page-context", size_pictures, priority=900)
     app.connect("html-page-context", add_buttons, priority=900)
     app.connect("doctree-resolved", inline_alignments)
     app.connect("doctree-resolved", keep_columns)

@@ -4,10 +4,8 @@
 by `make nightly`.
 """
 
-import gzip
 import re
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import SITE, go
@@ -42,10 +40,6 @@ def html_of(name: str) -> str:
     return (SITE / name).read_text(encoding="utf8")
 
 
-def file_of(address: str) -> Path:
-    return SITE / unquote(urlsplit(address).path.lstrip("/"))
-
-
 def visit(browser, address: str, name: str, **options):
     """A page as at a first visit; what it complains of and asks for is noted on it."""
     page = browser.new_page(**({"viewport": DESK} | options))
@@ -57,15 +51,6 @@ def visit(browser, address: str, name: str, **options):
     page.on("response", lambda got: got.status >= 400 and complain(f"{got.status} {got.url}"))
     go(page, address + name)
     return page
-
-
-TEXTUAL = (".html", ".css", ".js", ".mjs", ".svg", ".json")
-
-
-def travels(path: Path) -> int:
-    """The bytes of a file on their way."""
-    content = path.read_bytes()
-    return len(gzip.compress(content, 6)) if path.suffix in TEXTUAL else len(content)
 
 
 # --- text on its ground

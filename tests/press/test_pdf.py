@@ -17,7 +17,7 @@ from pypdf import PdfReader, PdfWriter
 from press import browser as machine
 from press.contents import ROOT, listed
 from press.editions import pdf
-from press.editions.one_page import Entry, Links, Unprintable, anchor, article, headings, join, read
+from press.editions.one_page import Entry, Unprintable, anchor, article, headings, join, read
 
 SMALL = 10_000  # bytes of what is drawn on a page that may have its number only
 
@@ -66,9 +66,23 @@ def test_links_between_pages_become_links_inside(site):
     assert len(ids) == len(set(ids))
 
 
+def test_each_link_lands_in_its_own_chapter(site):
+    """Also where two chapters have a section of the same name."""
+    for name, other in (("one", "exercises"), ("exercises", "one")):
+        links = f'<a href="#by-hand">{name}</a> <a href="{other}.html#by-hand">{other}</a>'
+        page = site / "book" / f"{name}.html"
+        again = f'<section id="by-hand"><h2>By hand</h2>{links}</section></article>'
+        page.write_text(page.read_text().replace("</article>", again))
+    body = BeautifulSoup(joined(site)[0], "html.parser")
+    for link in body.find_all("a", string=["one", "exercises"]):
+        place = body.find(id=link["href"].removeprefix("#"))
+        assert place.find_parent("article")["id"] == anchor(f"book/{link.get_text()}")
+    assert len(body.find_all("a", string="one")) == 2
+
+
 def one_article(site: Path, page: str) -> str:
     """The article of a page of a book that has no other."""
-    return str(article(read(site, page), page, Links(site, page, [page])))
+    return str(article(read(site, page), page, site, [page]))
 
 
 def test_an_article_keeps_what_is_its_own(site):
@@ -309,6 +323,17 @@ def test_the_printed_book(printed):
     korean = set(re.findall(r"[가-힣]{2,}", source))
     assert len(korean) > 20
     assert {word for word in korean if word not in "".join(glossary)} == set()
+
+    # each link lands in its own chapter
+    starts = sorted([*marks.values(), len(pages)])
+    names = [name for _, some in listed()[1:] for name in some]
+    first = dict(zip(names, begins))
+    places = pdf.page_numbers(SITE.parent / "pdf" / "book.pdf")
+    for place, number in places.items():
+        start = max(one for one in starts if one < number)
+        chapter = first.get(place.partition("--")[0], start)
+        assert start in (chapter, marks["Solutions"]), place  # to which the solutions have moved
+    assert len(places) > 500
 
     # no page is empty, every font is in the file, no link leads to a file of this machine
     for number, page in enumerate(pages, 1):

@@ -1,0 +1,31 @@
+// What the theme and its companions leave out for those who hear a page or go by keys. In an edition in another language
+// also the words that they have in English alone: `siteWords`, from `site_words` in _config.yml.
+(() => {
+  const words = window.siteWords ?? {};
+  const MENDED = {
+    ".bd-sidebar-primary": { role: "region", "aria-label": "The book" },
+    "div.citation": { role: "listitem" },
+    'i[class*="fa-"]': { "aria-hidden": "true" },
+    ".pst-scrollable-table-container": { tabindex: "0" }, // keys must be able to scroll it
+  };
+  for (const [selector, attributes] of Object.entries(MENDED)) {
+    for (const part of document.querySelectorAll(selector)) {
+      for (const [name, value] of Object.entries(attributes)) part.setAttribute(name, value);
+    }
+  }
+  // What is folded is named by its words, and an empty head of a column is no head.
+  document.querySelectorAll("summary[aria-label]").forEach((one) => one.removeAttribute("aria-label"));
+  for (const head of document.querySelectorAll("th.head")) {
+    if (!head.textContent.trim()) head.replaceWith(document.createElement("td"));
+  }
+
+  for (const name of ["title", "aria-label", "placeholder"]) {
+    for (const part of document.querySelectorAll(`[${name}]`)) {
+      const said = words[part.getAttribute(name)];
+      if (said) part.setAttribute(name, said);
+    }
+  }
+  // sphinx-copybutton writes its buttons later, with its own words.
+  const copying = typeof messages === "undefined" ? {} : messages.en;
+  for (const [name, text] of Object.entries(copying)) copying[name] = words[text] ?? text;
+})();
