@@ -20,9 +20,9 @@ from attnmt.fast import sooner
 from attnmt.model import Vocabularies, evaluating
 from attnmt.vocab import SPECIALS, UNK
 
-Side = Sequence[str]  # a sentence for each pair: what a system said, or the references
+Side = Sequence[str]  # a sentence for each pair: what a system wrote, or the references
 MOST_NATS = 700  # nats a token: exp of much more is no number
-PARTING: dict[bool, dict[str, Any]] = {
+SACREBLEU_OPTIONS: dict[bool, dict[str, Any]] = {
     False: {},
     True: {"tokenize": "none", "force": True},
 }  # force: without a warning
@@ -112,7 +112,7 @@ def bleu(
     whole(0, bootstrap=bootstrap)
     if bootstrap == 1:
         raise ValueError("bootstrap must be at least 2 for an interval, or 0 for none, not 1")
-    metric = BLEU(lowercase=lowercase, **PARTING[tokenised])
+    metric = BLEU(lowercase=lowercase, **SACREBLEU_OPTIONS[tokenised])
     ours = unknown_as_one_word(hypotheses)
     result = metric.corpus_score(ours, [list(references)], n_bootstrap=max(1, bootstrap))
     signature = str(metric.get_signature())
@@ -148,7 +148,7 @@ def bleu_statistics(
     """
     _check(hypotheses, references)
     # the order that is effective is of no effect on what is counted
-    metric = BLEU(lowercase=lowercase, effective_order=True, **PARTING[tokenised])
+    metric = BLEU(lowercase=lowercase, effective_order=True, **SACREBLEU_OPTIONS[tokenised])
     rows = []
     for ours, reference in zip(unknown_as_one_word(hypotheses), references, strict=True):
         one = metric.sentence_score(ours, [reference])

@@ -55,8 +55,8 @@ def same(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-def told(history):
-    """What a history tells, except for the time that it took."""
+def without_times(history):
+    """The epochs of a history, except for the time that they took."""
     timed = ("seconds", "cpu_seconds")
     return [
         {name: value for name, value in asdict(epoch).items() if name not in timed}
@@ -75,7 +75,7 @@ def live(corpus, name, folder, checkpoint, pipe=None):
     resumed = {} if checkpoint is None else {"checkpoint": checkpoint, "every": 2, "resume": True}
     history = fit(model, corpus, KILLED[name], 5, "cpu", progress=False, **resumed)
     save_file(weights_of(model), folder / "weights")
-    (folder / "history.json").write_text(json.dumps(told(history)))
+    (folder / "history.json").write_text(json.dumps(without_times(history)))
 
 
 def forked(function, *arguments):
@@ -212,14 +212,14 @@ def test_a_training_that_stopped_goes_on(small, tmp_path, undisturbed, steps):
     model = dropping(small)
     history = train(model, small, path, measure_bleu=True)
     assert same(weights_of(model), undisturbed[2])
-    assert told(history) == told(undisturbed[1])
+    assert without_times(history) == without_times(undisturbed[1])
 
 
 def test_a_checkpoint_changes_nothing(small, tmp_path, undisturbed):
     model = dropping(small)
     history = train(model, small, tmp_path / "checkpoint", measure_bleu=True)
     assert same(weights_of(model), undisturbed[2])
-    assert told(history) == told(undisturbed[1])
+    assert without_times(history) == without_times(undisturbed[1])
     assert os.listdir(tmp_path) == ["checkpoint"]
 
 
@@ -235,10 +235,10 @@ def test_a_training_at_its_end_is_only_read_back(small, tmp_path, undisturbed):
 
 def test_the_best_weights_found_before_a_stop_are_kept_in_the_end(small, tmp_path, monkeypatch):
     path, best = tmp_path / "checkpoint", {}
-    said = iter([4.0, 2.0, 5.0, 6.0])
+    perplexities = iter([4.0, 2.0, 5.0, 6.0])
 
     def perplexity(model, _):
-        value = next(said)
+        value = next(perplexities)
         if value == 2.0:
             best.update(weights_of(model))
         return value

@@ -84,19 +84,19 @@ def limit(sentence):
 # ------------------------------------------------------------- a model whose probabilities we write
 
 
-class Said(NamedTuple):
+class Written(NamedTuple):
     words: torch.Tensor  # (B, t)
 
     def select(self, rows):
-        return Said(self.words[rows])
+        return Written(self.words[rows])
 
 
 class Scripted(torch.nn.Module):
-    """What search asks of a model, and no more: p is looked up by the words said before.
+    """What search asks of a model, and no more: p is looked up by the words written before.
 
-    Of a source position it "looks at" the one whose number is that of the words said, so that an
-    alignment tells at which time it was made, and adds 0.1 for each ``b`` said, so that it tells by
-    which hypothesis.
+    Of a source position it "looks at" the one whose number is that of the words written, so that an
+    alignment shows at which time it was made, and adds 0.1 for each ``b`` among them, so that it
+    shows by which hypothesis.
     """
 
     def __init__(self, **script):
@@ -107,17 +107,17 @@ class Scripted(torch.nn.Module):
         self.device, self.attends = torch.device("cpu"), True
 
     def start(self, source):
-        return Said(source.ids), Said(torch.empty(len(source.ids), 0, dtype=torch.long))
+        return Written(source.ids), Written(torch.empty(len(source.ids), 0, dtype=torch.long))
 
     def step(self, y, state, memory):
-        said = torch.cat([state.words, y[:, None]], dim=1)  # <s> first
+        written = torch.cat([state.words, y[:, None]], dim=1)  # <s> first
         p = torch.zeros(len(y), 6, dtype=torch.double)
         align = torch.zeros(memory.words.shape, dtype=torch.double)
-        for row, words in enumerate(said[:, 1:].tolist()):
+        for row, words in enumerate(written[:, 1:].tolist()):
             name = "".join(self.target_vocabulary.decode(words)) or "start"
             p[row, 3:] = torch.tensor(self.script.get(name, (1.0, 0.0, 0.0)))  # </s>, a, b
             align[row, min(len(words), align.size(1) - 1)] = 1 + 0.1 * name.count("b")
-        return p.log(), align, Said(said)
+        return p.log(), align, Written(written)
 
 
 GARDEN_PATH = {  # p of </s>, a and b

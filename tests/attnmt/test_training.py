@@ -214,12 +214,12 @@ def test_one_step_of_adadelta_by_hand(corpus):
 
 @pytest.mark.parametrize("keep", ["last", "best"])
 def test_the_weights_of_the_epoch_that_the_recipe_names_are_kept(corpus, monkeypatch, keep):
-    said, seen = iter([3.0, 2.0, 2.0, 4.0]), []
+    perplexities, seen = iter([3.0, 2.0, 2.0, 4.0]), []
 
     def perplexity(model, pairs):
         assert pairs is corpus.valid
         seen.append(weights_of(model))
-        return next(said)
+        return next(perplexities)
 
     monkeypatch.setattr(training, "perplexity", perplexity)
     model = rnnsearch(corpus, hidden=5)
