@@ -1,134 +1,48 @@
-"""Parallel text: pairs of sentences that mean the same, and the corpora they come in.
+"""The corpora: our own grammar's, real captions, and a reader's own text.
 
-Two corpora serve the whole book: :func:`grammar_corpus`, made by our own grammar with alignments
-that are known, and :func:`multi30k`, real captions of images.
+Two serve the whole book: :func:`grammar_corpus`, made by our own grammar with alignments that are
+known, and :func:`multi30k`, captions of images. :func:`corpus_of` finds a model's own.
 """
 
-import hashlib
+import json
 import os
 import random
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
-from attnmt.checks import one_of, whole
+from attnmt.checks import file_name, flag, one_of, text_of, whole
 from attnmt.grammar import Sample, written
 from attnmt.grammar.store import draw_once, uncollected
-from attnmt.text import MULTI30K_URL, data_folder, default_folder, raw_pairs, read_lines
-from attnmt.text.subwords import in_pieces
-from attnmt.vocab import Vocabulary, tokenise
+from attnmt.pairs import PARTS, Corpus, Link, Pair, take_pairs, warn_of_text, without_long_pieces
+from attnmt.text import (
+    MULTI30K_URL,
+    TextWarning,
+    data_folder,
+    default_folder,
+    raw_pairs,
+    read_pairs,
+)
+from attnmt.text.subwords import in_pieces, in_words
+from attnmt.vocab import TOKENISERS
 
-Link = tuple[int, int]
-Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
-PARTS = ("train", "valid", "test", "long", "names")  # of a corpus
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A sentence and its translation.
-
-    ``source`` and ``target`` are words, or subwords; ``source_text`` and ``target_text`` the raw
-    sentences that BLEU is measured on. Where the alignment of the words is known, ``sure`` and
-    ``possible`` are sets of links ``(source index, target index)`` counted from 0, every sure link
-    also being a possible one (Och and Ney 2003), and ``classes`` names the word class of each
-    target word; otherwise ``None``.
-    """
-
-    source: tuple[str, ...]
-    target: tuple[str, ...]
-    source_text: str
-    target_text: str
-    sure: frozenset[Link] | None = None
-    possible: frozenset[Link] | None = None
-    classes: tuple[str, ...] | None = None
+__all__ = ["PARTS", "Corpus", "Link", "Pair", "corpus_from_files", "corpus_of", "grammar_corpus"]
+__all__ += ["multi30k", "same_sentences", "take_pairs"]
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """Parallel text in three parts: to learn from, to choose by, and to be measured on.
-
-    ``report`` counts what happened on the way in (pairs read, dropped, kept). The grammar's corpus
-    also has ``long``, pairs longer than any of ``train``, and ``names``, pairs with a name that
-    ``train`` never shows. ``pieces``, if there are any, are the subwords of source and target.
-    Two facts say how recorded runs treat the text. ``own_text``: it is this project's own, so its
-    translations may be kept. ``bleu_of_words``: BLEU is measured on the words themselves, in lower
-    case, as work on Multi30k reports it; otherwise on sentences as one would print them.
-    """
-
-    name: str
-    source_language: str
-    target_language: str
-    train: list[Pair] = field(repr=False)
-    valid: list[Pair] = field(repr=False)
-    test: list[Pair] = field(repr=False)
-    vocabulary_size: int
-    lower: bool = False
-    long: list[Pair] = field(default_factory=list, repr=False)
-    names: list[Pair] = field(default_factory=list, repr=False)
-    report: dict[str, int] = field(default_factory=dict)
-    pieces: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
-    own_text: bool = False
-    bleu_of_words: bool = False
-
-    @property
-    def parts(self) -> dict[str, list[Pair]]:
-        """The pairs of each part, of those that are empty, too."""
-        return {part: getattr(self, part) for part in PARTS}
-
-    @cached_property
-    def source_vocabulary(self) -> Vocabulary:
-        """The ``vocabulary_size`` most frequent source words of ``train``, or the subwords."""
-        return self._vocabulary(0, [pair.source for pair in self.train], self.source_language)
-
-    @cached_property
-    def target_vocabulary(self) -> Vocabulary:
-        """The ``vocabulary_size`` most frequent target words of ``train``, or the subwords."""
-        return self._vocabulary(1, [pair.target for pair in self.train], self.target_language)
-
-    def _vocabulary(self, side: int, sentences: list[tuple[str, ...]], language: str) -> Vocabulary:
-        if self.pieces:
-            return Vocabulary(self.pieces[side], language, lower=self.lower, subwords=True)
-        return Vocabulary.build(sentences, self.vocabulary_size, language, lower=self.lower)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A checksum of every pair. Equal fingerprints mean equal corpora."""
-        digest = hashlib.sha256()
-        for pairs in self.parts.values():
-            for pair in pairs:
-                digest.update(f"{' '.join(pair.source)}\t{' '.join(pair.target)}\n".encode())
-            digest.update(b"\f")
-        return digest.hexdigest()[:16]
-
-
-def take_pairs(
-    texts: Texts, languages: tuple[str, str], lower: bool, max_length: int, report: dict[str, int]
-) -> list[Pair]:
-    """Tokenise raw pairs; those with an empty or over-long side are dropped.
-
-    Args:
-        texts: raw sentences.
-        languages: of source and target, two letters each.
-        lower: write everything in lower case.
-        max_length: pairs with more words on either side are dropped.
-        report: is changed: what was read and dropped is added to its counts.
-    """
-    pairs = []
-    for raw_source, raw_target in texts:
-        source_text = " ".join(raw_source.split())
-        target_text = " ".join(raw_target.split())
-        source = tuple(tokenise(source_text, languages[0], lower))
-        target = tuple(tokenise(target_text, languages[1], lower))
-        report["read"] = report.get("read", 0) + 1
-        if not source or not target:
-            report["empty"] = report.get("empty", 0) + 1
-        elif max(len(source), len(target)) > max_length:
-            report["too long"] = report.get("too long", 0) + 1
-        else:
-            pairs.append(Pair(source, target, source_text=source_text, target_text=target_text))
-    return pairs
+def _as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a maker as JSON has them, files by their whole paths."""
+    found = {}
+    for name, value in arguments.items():
+        if value is not None and name.endswith(("source", "target", "folder")):
+            value = os.path.abspath(value) if isinstance(value, str | os.PathLike) else value
+        found[name] = value
+    return json.loads(json.dumps(found, default=str))
 
 
 # ------------------------------------------------------------------------------- a reader's text
@@ -146,8 +60,17 @@ def corpus_from_files(
     lower: bool = True,
     max_length: int = 50,
     subwords: int | None = None,
+    tokeniser: str = "moses",
+    valid_source: str | os.PathLike | None = None,
+    valid_target: str | os.PathLike | None = None,
+    test_source: str | os.PathLike | None = None,
+    test_target: str | os.PathLike | None = None,
 ) -> Corpus:
     """A corpus of your own parallel text, plain or gzipped.
+
+    >>> corpus = corpus_from_files("de.txt", "en.txt", valid=1, test=1)
+    >>> len(corpus.train), corpus.train[0].source
+    (2, ('der', 'hund', 'bellt', '.'))
 
     Args:
         source: source sentences, one a line; or, if there is no ``target``, both: source, a tab,
@@ -159,17 +82,50 @@ def corpus_from_files(
         seed: which pairs are set aside.
         vocabulary_size: words a side.
         lower: write everything in lower case.
-        max_length: pairs with more words on either side are dropped.
+        max_length: pairs with more words on either side are dropped; with ``subwords``, those with
+            more pieces, too.
         subwords: as of :func:`multi30k`.
+        tokeniser: ``"moses"``, or ``"spaces"`` for text that is in words, or pieces, already.
+        valid_source, valid_target: files of their own for ``valid``, in place of a draw. They are
+            kept whole, whatever the sentences' lengths.
+        test_source, test_target: likewise for ``test``.
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: files that cannot be read as parallel text; the message names file and line.
+        TypeError, ValueError: an argument that makes no sense, or files that cannot be read as
+            parallel text; the message names the argument, or file and line.
+
+    Warns:
+        TextWarning: what one should know of the text, see :func:`warn_of_text`.
     """
+    origin = _as_json({"name": "files", **locals()})
+    files: dict[str, tuple[Any, Any]] = {"train": (source, target)}
+    files["valid"] = (valid_source, valid_target)
+    files["test"] = (test_source, test_target)
+    files = {part: names for part, names in files.items() if names != (None, None)}
+    _check_files(files)
+    _check_languages(languages)
+    whole(0, valid=valid, test=test)
+    whole(1, vocabulary_size=vocabulary_size, max_length=max_length)
+    whole(-sys.maxsize, seed=seed)
+    flag(lower=lower)
+    one_of(TOKENISERS, tokeniser=tokeniser)
+    texts = {part: read_pairs(names[0], names[1]) for part, names in files.items()}
     report: dict[str, int] = {}
-    texts = _read_texts(source, target)
-    pairs = take_pairs(texts, languages, lower, max_length=max_length, report=report)
-    if len(pairs) <= valid + test:
+    take = partial(take_pairs, languages=(languages[0], languages[1]), lower=lower)
+    take = partial(take, tokeniser=tokeniser)
+    pairs = take(texts["train"], max_length=max_length, report=report)
+    parts: dict[str, Any] = {
+        part: take(texts[part], max_length=sys.maxsize, report={})
+        for part in ("valid", "test")
+        if part in texts
+    }
+    for part, own in parts.items():
+        if not own:
+            raise ValueError(f"{files[part][0]} has no pair that is not empty on either side")
+    to_draw = {"valid": valid, "test": test}
+    to_draw = {part: count for part, count in to_draw.items() if part not in parts}
+    if not pairs or len(pairs) < sum(to_draw.values()):
         raise ValueError(
             f"{source} has {len(pairs):,} usable pairs (read {report['read']:,}, empty "
             f"{report.get('empty', 0):,}, over {max_length} words {report.get('too long', 0):,}), "
@@ -177,48 +133,46 @@ def corpus_from_files(
         )
     draw = random.Random(seed)
     pairs.sort(key=lambda _: draw.random())  # a shuffle that is the same in every Python
-    held_out = pairs[: valid + test]
-    rest = pairs[valid + test :]
-    known = {pair.source for pair in held_out}
-    train = [pair for pair in rest if pair.source not in known]
-    report |= {"also held out": len(rest) - len(train), "kept": len(train)}
-    if not train:
+    for part, count in to_draw.items():
+        parts[part], pairs = pairs[:count], pairs[count:]
+    known = {pair.source for part in parts.values() for pair in part}
+    train = [pair for pair in pairs if pair.source not in known]
+    report |= {"also held out": len(pairs) - len(train), "kept": len(train)}
+    if pairs and not train:
         raise ValueError(f"{source}: every training sentence also stands in valid or test")
-    name = Path(source).name.split(".")[0]
     found = Corpus(
-        name,
-        *languages,
+        Path(source).name.split(".")[0],
+        languages[0],
+        languages[1],
         train=train,
-        valid=held_out[:valid],
-        test=held_out[valid:],
+        **parts,
         vocabulary_size=vocabulary_size,
         lower=lower,
         report=report,
+        tokeniser=tokeniser,
+        origin=origin,
     )
-    return in_pieces(found, subwords)
+    found = without_long_pieces(in_pieces(found, subwords), max_length, drawn=tuple(to_draw))
+    warn_of_text(found, [sentence for some in texts.values() for pair in some for sentence in pair])
+    return found
 
 
-def _read_texts(
-    source: str | os.PathLike, target: str | os.PathLike | None
-) -> list[tuple[str, str]]:
-    """The pairs of sentences in two files, or in the first two columns of one."""
-    lines = read_lines(source)
-    if target is not None:
-        targets = read_lines(target)
-        if len(lines) != len(targets):
-            raise ValueError(
-                f"{source} has {len(lines):,} lines and {target} {len(targets):,}: from line "
-                f"{min(len(lines), len(targets)) + 1:,} on, sentences have no partner"
-            )
-        return list(zip(lines, targets, strict=True))
-    for number, line in enumerate(lines, 1):
-        if line.strip() and "\t" not in line:
-            raise ValueError(
-                f"{source}, line {number:,}: no tab, so there is no target column. Give the "
-                "translations as a second file, or write: source, tab, target."
-            )
-    columns = [[*line.split("\t"), ""] for line in lines]  # an empty line has no target, either
-    return [(row[0], row[1]) for row in columns]
+def _check_files(files: Mapping[str, tuple]) -> None:
+    """Refuse what cannot be the names of two files, or of one."""
+    for part, (source, target) in files.items():
+        of_part = "" if part == "train" else f"{part}_"
+        file_name(**{f"{of_part}source": source})
+        if target is not None:
+            file_name(**{f"{of_part}target": target})
+
+
+def _check_languages(languages: Sequence[str]) -> None:
+    """Refuse what cannot be the languages of source and target."""
+    given = isinstance(languages, tuple | list) and all(isinstance(one, str) for one in languages)
+    if not given or len(languages) != 2 or not all(map(str.isalpha, languages)):
+        raise ValueError(
+            f'languages must be two, of source and target, such as ("de", "en"), not {languages!r}'
+        )
 
 
 # ------------------------------------------------------------------------------------- Multi30k
@@ -271,9 +225,16 @@ def multi30k(
             the text does not allow.
         DataUnavailable: the files are neither on this machine nor to be had.
     """
+    origin = _as_json({"name": "multi30k", **locals()})
     one_of(MULTI30K_PAIRS, pair=pair)
     one_of(tuple(MULTI30K_TESTS), test=test)
-    whole(1, train=train)
+    whole(1, train=train, vocabulary_size=vocabulary_size, max_length=max_length)
+    whole(-sys.maxsize, seed=seed)
+    flag(lower=lower, joint=joint)
+    text_of(url=url)
+    if folder is not None:
+        file_name(folder=folder)
+    take = partial(take_pairs, lower=lower, marks=False)
     source, target = pair.split("-")
     languages = source, target
     shelf = Path(folder or data_folder()) / "multi30k"
@@ -285,7 +246,7 @@ def multi30k(
     for start in range(0, len(texts), 1_000):  # not many more are tokenised than are needed
         if len(kept) < train:
             some = texts[start : start + 1_000]
-            kept += take_pairs(some, languages, lower, max_length=max_length, report=report)
+            kept += take(some, languages, max_length=max_length, report=report)
     if len(kept) < train:
         raise ValueError(
             f"train={train:,} pairs were asked for, but {pair} of Multi30k has {len(kept):,} of at "
@@ -295,7 +256,7 @@ def multi30k(
     held_out = {}  # complete, whatever the sentences' lengths
     for part, file in (("valid", "val"), ("test", MULTI30K_TESTS[test])):
         texts = raw_pairs(file, languages, shelf, url=url)
-        held_out[part] = take_pairs(texts, languages, lower, max_length=sys.maxsize, report={})
+        held_out[part] = take(texts, languages, max_length=sys.maxsize, report={})
     found = Corpus(
         f"multi30k-{pair}" + ("" if test == "flickr2016" else f"-{test}"),
         *languages,
@@ -306,6 +267,7 @@ def multi30k(
         lower=lower,
         report=report | {"kept": train},
         bleu_of_words=True,
+        origin=origin,
     )
     return in_pieces(found, subwords, joint)
 
@@ -350,9 +312,13 @@ def grammar_corpus(
         ValueError: an unknown direction, lengths that cannot be met, or more pairs than the
             grammar can fill without repeating itself.
     """
+    origin = _as_json({"name": "grammar", **locals()})
     one_of(GRAMMAR_DIRECTIONS, direction=direction)
+    whole(1, train=train, vocabulary_size=vocabulary_size)
+    whole(0, valid=valid, test=test, long=long, names=names)
+    whole(-sys.maxsize, seed=seed)
     fewest, most = GRAMMAR_LENGTHS
-    given = isinstance(lengths, tuple | list) and all(isinstance(length, int) for length in lengths)
+    given = isinstance(lengths, tuple | list) and all(type(length) is int for length in lengths)
     if not given or len(lengths) != 2 or not fewest <= lengths[0] <= lengths[1] <= most:
         raise ValueError(
             f"lengths must be two numbers of words, the smaller first, from {fewest} to {most}, "
@@ -387,6 +353,7 @@ def grammar_corpus(
         names=drawn["names"],
         vocabulary_size=vocabulary_size,
         own_text=True,
+        origin=origin,
     )
 
 
@@ -400,3 +367,140 @@ def _pair(sample: Sample, direction: str) -> Pair:
         possible = frozenset(sorted((e, g) for g, e in possible))
     texts = written(source), written(target)
     return Pair(source, target, *texts, sure=sure, possible=possible, classes=classes)
+
+
+# ------------------------------------------------------------------ what a model was trained on
+
+MAKERS: dict[str, Callable[..., Corpus]] = {
+    "grammar": grammar_corpus,
+    "multi30k": multi30k,
+    "files": corpus_from_files,
+}
+
+
+def corpus_of(
+    model: Any,
+    makers: Mapping[str, Callable[..., Corpus]] = MAKERS,
+    settings: Mapping[str, Any] | None = None,
+    path: str = "the model",
+    part: str = "test",
+) -> Corpus:
+    """The corpus to measure a model on: that of its training, made again, or another one.
+
+    Args:
+        model: a trained model; ``trained_on`` says what it knows of its corpus.
+        makers: of corpora, by their names.
+        settings: the name and the arguments of another corpus. What the model fixes (languages,
+            case, tokeniser) is taken from it where they leave it out.
+        path: of the model, for messages.
+        part: that will be measured.
+
+    Returns:
+        The corpus, in words.
+
+    Raises:
+        ValueError: the model does not say what it was trained on, or that cannot be made again; or
+            the settings do not fit it.
+
+    Warns:
+        TextWarning: the corpus has changed since; or sentences of the part were trained on.
+    """
+    one_of(PARTS, part=part)
+    facts = model.trained_on
+    if settings is None:
+        if not facts:
+            raise ValueError(
+                f"{path} does not say what it was trained on: it was saved by an older version, or "
+                "never trained. Name a corpus"
+            )
+        found = own = _made_again(facts, makers, path)
+    else:
+        found = _fitting(model, makers, dict(settings), path)
+        own = None
+        try:
+            own = _made_again(facts, makers, path) if facts else None
+        except (ValueError, OSError) as error:
+            warnings.warn(str(error), TextWarning, stacklevel=2)
+        if not facts:
+            unknown = f"{path} does not say what it was trained on, so nobody can tell whether "
+            unknown += f"sentences of {part} were training sentences"
+            warnings.warn(unknown, TextWarning, stacklevel=2)
+    count = 0 if own is None else same_sentences(own.train, getattr(found, part))
+    if count and part != "train":
+        total = len(getattr(found, part))
+        said = f"{count:,} of {total:,} sentences of {part} were training sentences of {path}"
+        warnings.warn(said, TextWarning, stacklevel=2)
+    return found
+
+
+def same_sentences(train: Iterable[Pair], test: Sequence[Pair]) -> int:
+    """How many test pairs have a source sentence that some training pairs have, too."""
+    asked = {pair.source_text for pair in test}
+    known = {pair.source_text for pair in train if pair.source_text in asked}
+    return sum(pair.source_text in known for pair in test)
+
+
+def _made_again(
+    facts: Mapping[str, Any], makers: Mapping[str, Callable[..., Corpus]], path: str
+) -> Corpus:
+    """The corpus of some :attr:`.Corpus.facts`, in words."""
+    arguments = dict(facts["origin"])
+    name = arguments.pop("name", None)
+    if name not in makers:
+        raise ValueError(
+            f"{path} was trained on the corpus {facts['name']}, which cannot be made again. Name a "
+            "corpus"
+        )
+    try:
+        with warnings.catch_warnings(category=TextWarning, action="ignore"):  # they were told
+            found = makers[name](**arguments)
+    except FileNotFoundError as error:
+        raise ValueError(f"{path} was trained on a file that is gone: {error}") from error
+    now = found.facts["fingerprints"]
+    if changed := [part for part, was in facts["fingerprints"].items() if now[part] != was]:
+        said = f"{' and '.join(changed)} of {found.name} is not what {path} was trained with: "
+        warnings.warn(said + "the text has changed since", TextWarning, stacklevel=3)
+    return in_words(found)
+
+
+def _fitting(
+    model: Any, makers: Mapping[str, Callable[..., Corpus]], settings: dict[str, Any], path: str
+) -> Corpus:
+    """The corpus that some settings name, with what the model fixes."""
+    name = settings.pop("name", None)
+    one_of(tuple(makers), **{"corpus.name": name})
+    source, target = model.source_vocabulary, model.target_vocabulary
+    languages = source.language, target.language
+    fixed = {"languages": languages, "lower": source.lower, "tokeniser": source.tokeniser}
+    fixed |= {"pair": "-".join(languages), "direction": "-".join(languages)}
+    known = signature(makers[name]).parameters
+    for option in ("subwords", "joint"):
+        settings.pop(option, None)  # the model has its own
+    fixed = {option: value for option, value in fixed.items() if option in known}
+    if name == "multi30k" and fixed["pair"] not in MULTI30K_PAIRS:
+        del fixed["pair"]
+    if name == "grammar" and fixed["direction"] not in GRAMMAR_DIRECTIONS:
+        del fixed["direction"]
+    found = in_words(makers[name](**fixed | settings))
+    given = found.source_language, found.target_language
+    if given != languages:
+        raise ValueError(
+            f"{path} translates {languages[0]} to {languages[1]}, and the corpus is of {given[0]} "
+            f"and {given[1]}"
+        )
+    if found.lower and not source.lower:
+        raise ValueError(f"{path} keeps capitals, and the corpus has none: leave out lower")
+    return found if found.lower == source.lower else in_lower_case(found)
+
+
+def in_lower_case(corpus: Corpus) -> Corpus:
+    """The same corpus, its words in lower case; the raw sentences stay."""
+
+    def small(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(word.lower() for word in words)
+
+    parts: dict[str, Any] = {
+        part: [replace(p, source=small(p.source), target=small(p.target)) for p in pairs]
+        for part, pairs in corpus.parts.items()
+    }
+    return replace(corpus, lower=True, **parts)

@@ -25,6 +25,10 @@ class DataUnavailable(RuntimeError):
     """A file could be neither found on this machine nor downloaded."""
 
 
+class TextWarning(UserWarning):
+    """What one should know of a text, a corpus or a model; nothing is wrong with the call."""
+
+
 def read_lines(path: str | os.PathLike) -> list[str]:
     """The lines of a UTF-8 text file, plain or gzipped."""
     data = Path(path).read_bytes()
@@ -45,6 +49,34 @@ def read_lines(path: str | os.PathLike) -> list[str]:
     if not text.strip():
         raise ValueError(f"{path} is empty")
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def read_pairs(
+    source: str | os.PathLike, target: str | os.PathLike | None = None
+) -> list[tuple[str, str]]:
+    """The pairs of sentences in two files, or in the first two columns of one.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: they cannot be read as parallel text; the message names file and line.
+    """
+    lines = read_lines(source)
+    if target is not None:
+        targets = read_lines(target)
+        if len(lines) != len(targets):
+            raise ValueError(
+                f"{source} has {len(lines):,} lines and {target} {len(targets):,}: from line "
+                f"{min(len(lines), len(targets)) + 1:,} on, sentences have no partner"
+            )
+        return list(zip(lines, targets, strict=True))
+    for number, line in enumerate(lines, 1):
+        if line.strip() and "\t" not in line:
+            raise ValueError(
+                f"{source}, line {number:,}: no tab, so there is no target column. Give the "
+                "translations as a second file, or write: source, tab, target."
+            )
+    columns = [[*line.split("\t"), ""] for line in lines]  # an empty line has no target, either
+    return [(row[0], row[1]) for row in columns]
 
 
 def default_folder() -> Path:

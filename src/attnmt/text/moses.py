@@ -111,20 +111,26 @@ def _bears_mark(left: str, right: str) -> bool:
     return worded != [False, True]
 
 
+def _parted(word: str) -> tuple[str, str, str]:
+    """The mark at the left end, the word itself, the mark at the right end."""
+    found = PARTS.fullmatch(word)
+    return (found[1], found[2], found[3]) if found else ("", word, "")
+
+
 def unmarked(word: str) -> str:
     """A word without its marks."""
-    return word if word.isalnum() else PARTS.fullmatch(word)[2]
+    return word if word.isalnum() else _parted(word)[1]
 
 
 def join(words: Sequence[str], language: str) -> str:
     """Words as a sentence: with Moses' spaces, but where a mark says otherwise."""
     if not any(sign in word for word in words for sign in MARKS):
         return detokeniser(language).detokenize(list(words), unescape=False)
-    parts = [PARTS.fullmatch(word).groups() for word in words]
+    parts = [_parted(word) for word in words]
     spaces = usual_spaces([word for _, word, _ in parts], language)
     text = parts[0][1]
     for ((_, _, left), (right, word, _)), usual in zip(pairwise(parts), spaces[1:], strict=True):
         signs = left + right
-        space = usual if not signs else TIED not in signs
+        space = TIED not in signs if signs else usual
         text += " " * space + word
     return text

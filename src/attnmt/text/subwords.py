@@ -21,7 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from attnmt.text.moses import MARKS, unmarked
+
 MARK = "▁"  # U+2581, in front of each word; in a text it is read as _
+LONGEST = 200  # letters; longer words are cut in parts of so many, so that time grows with length
+RESERVED = "▅"  # U+2585, which sentencepiece keeps for itself: it skips lines that hold it
 
 
 def letters_of(word: str) -> list[str]:
@@ -84,8 +88,11 @@ def _joined_pieces(sentences: Sequence[Sequence[str]], size: int) -> list[str]:
     import sentencepiece  # here, since only learning needs it: a trained model is used without
 
     model = io.BytesIO()
+    used = {letter for words in sentences for word in words for letter in word}
+    stand_in = next(letter for letter in map(chr, range(0xE000, 0xF8FF)) if letter not in used)
+    signs = str.maketrans({MARK: "_", RESERVED: stand_in})
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=(" ".join(word.replace(MARK, "_") for word in s) for s in sentences),
+        sentence_iterator=(" ".join(words).translate(signs) for words in sentences),
         model_writer=model,
         model_type="bpe",
         vocab_size=size + 1,  # its own <unk> counts, too
@@ -101,20 +108,27 @@ def _joined_pieces(sentences: Sequence[Sequence[str]], size: int) -> list[str]:
     )
     found = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     pieces = [found.id_to_piece(number) for number in range(1, found.get_piece_size())]
-    return [piece for piece in pieces if len(piece) > 1]
+    return [piece.replace(stand_in, RESERVED) for piece in pieces if len(piece) > 1]
 
 
 def cut(word: str, rank: Mapping[str, int]) -> list[str]:
     """Cut one word into pieces, as byte-pair encoding does.
 
     Of all neighbours that make a piece, those that were learned first are joined, the leftmost of
-    equals, until none are left.
+    equals, until none are left. A word of more than ``LONGEST`` letters is cut in parts, each for
+    itself.
 
     Args:
         word: any characters. One that was never seen stays a piece of its own.
         rank: of each piece, when it was learned.
     """
-    pieces = letters_of(word)
+    letters = letters_of(word)
+    parts = [letters[start : start + LONGEST] for start in range(0, len(letters), LONGEST)]
+    return [piece for part in parts for piece in _joined(part, rank)]
+
+
+def _joined(pieces: list[str], rank: Mapping[str, int]) -> list[str]:
+    """Letters of one word, joined to the pieces that were learned."""
     while True:
         pairs = [first + second for first, second in pairwise(pieces)]
         best = min(pairs, key=lambda pair: rank.get(pair, math.inf), default="")
@@ -162,9 +176,14 @@ class Pieces(Words):
         found = []
         for word in words:
             if word not in self._cut:
-                self._cut[word] = cut(word, self._rank)
+                self._cut[word] = cut(self._readable(word), self._rank)
             found += self._cut[word]
         return found
+
+    def _readable(self, word: str) -> str:
+        """A word without marks of :mod:`.moses` that no piece has."""
+        strange = any(sign in word and sign not in self._rank for sign in MARKS)
+        return unmarked(word) if strange else word
 
     def places(self, units: Sequence[str]) -> list[int]:
         """For each piece, the number of the word that it is of, counted from 0.
