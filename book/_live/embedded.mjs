@@ -5,7 +5,7 @@ import { render } from "./see.mjs";
 export const MODELS = ["rnnencdec", "rnnsearch", "luong-dot", "luong-feeding", "luong-local-p-feeding"];
 export const SENTENCE = "Die alte Frau hat dem Lehrer ein Buch gegeben.";
 
-// What see.mjs is told; an Error says what is wrong with the address.
+// The options of see.mjs; an Error says what is wrong with the address.
 export function optionsOf(hash) {
   const asked = new URLSearchParams(hash.replace(/^#see\??/, ""));
   const models = (asked.get("models") || "rnnsearch").split(/[\s,]+/);
@@ -21,8 +21,7 @@ const box = globalThis.document?.querySelector("main.live");
 if (box) {
   addEventListener("hashchange", () => location.reload());
   try {
-    const options = optionsOf(location.hash);
-    render({ model: { get: (name) => options[name] }, el: box });
+    render(box, optionsOf(location.hash));
   } catch (error) {
     box.textContent = error.message;
   }

@@ -75,7 +75,7 @@ const words = (text) => text.match(/[\p{L}\p{M}\p{N}'’-]+|[^\s\p{L}\p{M}\p{N}]
 
 // The reader's own pairs, a line each. Throws a Refusal that names the line.
 export function readPairs(text) {
-  const lines = text.split("\n").map((line, at) => [line.trim(), at + 1]).filter(([line]) => line);
+  const lines = text.normalize("NFC").split("\n").map((line, at) => [line.trim(), at + 1]).filter(([line]) => line);
   if (lines.length > MOST_LINES) throw new Refusal("pairs_many", { lines: lines.length, most: MOST_LINES });
   const pairs = lines.map(([line, number]) => {
     const sides = line.split(PAUSE);
@@ -327,11 +327,15 @@ export class Training {
     this.tape.backward(loss);
     const norm = this.step();
     if (Number.isFinite(norm)) this.updates++; // so the loss is, too
-    else this.trouble = { key: Number.isFinite(loss.data[0]) ? "gradient_lost" : "loss_lost", given: { update: this.updates + 1 } };
+    else this.stop(Number.isFinite(loss.data[0]) ? "gradient_lost" : "loss_lost");
     return !this.trouble;
   }
 
-  // Held-out sentences, forced: the words before are the right ones.
+  stop(key) {
+    this.trouble = { key, given: { update: this.updates + 1 } };
+  }
+
+  // Held-out sentences, forced: the words before are the right ones. Nothing, if numbers ceased to be numbers.
   look() {
     const [words, losses] = [[], []];
     let rows;
@@ -349,11 +353,13 @@ export class Training {
         words.push(...told.slice(0, -1));
       });
     }
+    const loss = mean(losses, (one) => one);
+    if (!Number.isFinite(loss)) return this.stop("loss_lost");
     const seen = words.filter((one) => one.weights);
     const linked = seen.filter((one) => one.link !== undefined);
     return {
       updates: this.updates,
-      loss: mean(losses, (loss) => loss),
+      loss,
       right: mean(words, (one) => one.guess === one.word),
       mass: mean(linked, (one) => one.weights[one.link]),
       top: mean(linked, (one) => top(one.weights) === one.link),

@@ -5,14 +5,18 @@
 //
 // Its words are those of the language that the page says the box is in.
 
+import { button, make, noMotion, percent } from "./elements.mjs";
 import {
   ASKS, BREAKS, DEFAULTS, LOCKED, MOST_UPDATES, SCORES, TASKS, WINDOWS, fromAddress, toAddress,
 } from "./learn_choices.mjs";
-import { LEARN, speaker } from "./learn_words.mjs";
+import { LEARN } from "./learn_words.mjs";
+import { Matrix } from "./matrix.mjs";
+import { speakerFor } from "./speaker.mjs";
 
 const MOST_LOOKS = 400; // then every other is forgotten
+const BEYOND = 60; // updates that follow when it has locked on; then it waits for the reader
 const WAIT = 400; // milliseconds after the last letter
-const SAID = 3000; // milliseconds between two summaries for a screen reader, while it trains
+const SPOKEN = 3000; // milliseconds between two summaries for a screen reader, while it trains
 
 const EXAMPLE = ["the = la", "a = une", "my = ma"]
   .flatMap((article) => ["car = voiture", "house = maison", "flower = fleur", "door = porte", "table = table"]
@@ -23,40 +27,26 @@ const EXAMPLE = ["the = la", "a = une", "my = ma"]
       })))
   .join("\n");
 
-// ------------------------------------------------------------------------------ small tools
-
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value != null) element.setAttribute(name, value);
-  }
-  element.append(...children.flat(Infinity).filter((child) => child != null));
-  return element;
-}
-
-const percent = (share) => (share > 0 && share < 0.005 ? "<1%" : share < 1 && share >= 0.995 ? ">99%" : `${Math.round(100 * share)}%`);
 const top = (weights) => weights.indexOf(Math.max(...weights));
-const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 let boxes = 0;
 
 // ------------------------------------------------------------------------------ curves
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// One value over the updates: its name, its number now, a line up to now, and at its left the numbers
-// of its top and bottom.
+// One value over the updates: its name, its number now, a line, and the numbers at the ends of its axes.
 class Curve {
-  constructor(title, pick, { write = percent, most = 1, second } = {}) {
-    Object.assign(this, { pick, write, most, second });
+  constructor(title, pick, { say, write = percent, most = 1 }) {
+    Object.assign(this, { pick, say, write, most });
     this.number = make("b");
     this.svg = document.createElementNS(SVG, "svg");
     for (const [name, value] of Object.entries({ viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" })) this.svg.setAttribute(name, value);
-    this.svg.innerHTML = '<path class="axis" d="M0 39.5H100"/><path class="other"/><path class="all"/><path class="now"/>';
+    this.svg.innerHTML = '<path class="axis" d="M0 39.5H100"/><path class="all"/><path class="now"/>';
     this.highest = make("span");
     const scale = make("div", { class: "learn-scale", "aria-hidden": "true" }, this.highest, make("span", {}, write(0)));
-    this.element = make("div", { class: "learn-curve" }, make("p", {}, make("span", {}, title), " ", this.number), scale, this.svg);
+    this.last = make("span");
+    const axis = make("div", { class: "learn-axis", "aria-hidden": "true" }, make("span", {}, "0"), this.last);
+    this.element = make("div", { class: "learn-curve" }, make("p", {}, make("span", {}, title), " ", this.number), scale, this.svg, axis);
   }
 
   draw(looks, at) {
@@ -65,13 +55,13 @@ class Curve {
     if (value === null) return;
     this.number.textContent = this.write(value);
     const last = Math.max(1, looks.at(-1).updates);
+    this.last.textContent = this.say("updates", { updates: looks.at(-1).updates });
     const most = typeof this.most === "function" ? this.most(looks) : this.most;
     this.highest.textContent = this.write(most);
     const x = (look) => ((100 * look.updates) / last).toFixed(2);
-    const path = (pick) => looks.map((look, n) => `${n ? "L" : "M"}${x(look)} ${(39 - 37 * Math.min(1, pick(look) / most)).toFixed(2)}`).join("");
-    const [, other, all, now] = this.svg.children;
-    all.setAttribute("d", path(this.pick));
-    other.setAttribute("d", this.second ? path(this.second) : "");
+    const y = (look) => (39 - 37 * Math.min(1, this.pick(look) / most)).toFixed(2);
+    const [, all, now] = this.svg.children;
+    all.setAttribute("d", looks.map((look, n) => `${n ? "L" : "M"}${x(look)} ${y(look)}`).join(""));
     now.setAttribute("d", `M${x(looks[at])} 0V40`);
   }
 }
@@ -87,7 +77,7 @@ class View {
     this.looks = [];
     this.at = -1; // which one is drawn; -1: the newest
     this.training = false;
-    this.said = 0;
+    this.spokenAt = 0;
     this.build();
     this.fill();
     this.worker = new Worker(new URL("learn_worker.mjs", import.meta.url), { type: "module" });
@@ -122,7 +112,6 @@ class View {
       return make("p", { class: "learn-check" }, field, make("label", { for: field.id }, label));
     };
     const plain = (name) => toggle(name, say(name), { [name]: true }, { [name]: false });
-    const button = (text, action, kind = "") => make("button", { type: "button", class: `live-button ${kind}`, onclick: action }, text);
     const id = (what) => `${this.name}-${what}`;
 
     this.pairs = make("textarea", { id: id("pairs"), rows: 6, spellcheck: "false", oninput: () => this.later({ pairs: this.pairs.value }) });
@@ -134,7 +123,7 @@ class View {
     this.wrong = make("p", { class: "learn-wrong", id: id("wrong"), role: "alert" });
     this.scoreField = make("p", { class: "learn-field learn-score" }, make("label", { for: this.line.id }, say("line")), this.line);
 
-    this.play = button(say("train"), () => this.press(), "learn-train");
+    this.play = button(say("train"), () => this.press(), { kind: "learn-train" });
     this.stepper = button(say("step"), () => this.ask({ step: true }));
     this.again = button(say("again"), () => this.change({ seed: this.spec.seed + 1 }));
     this.counted = make("span", { class: "live-count" });
@@ -158,24 +147,20 @@ class View {
       ),
     );
 
-    this.head = make("tr");
-    this.body = make("tbody");
-    this.caption = make("caption", { class: "live-hidden" });
-    this.table = make("table", { class: "live-grid" }, this.caption, make("thead", {}, this.head), this.body);
-    this.scroll = make("div", { class: "live-scroll", tabindex: 0, role: "region", "aria-label": say("table") }, this.table);
+    this.matrix = new Matrix({ label: say("table") });
     this.legend = make("p", { class: "learn-legend" });
-    this.curves = [
-      new Curve(say("loss"), (look) => look.loss, { write: (value) => value.toFixed(2), most: (looks) => Math.max(...looks.map((look) => look.loss), 1) }),
-      new Curve(say("right"), (look) => look.right),
-      new Curve(say("mass"), (look) => look.mass),
-      new Curve(say("top"), (look) => look.top),
-      new Curve(say("entropy"), (look) => look.entropy, { write: (value) => value.toFixed(2), most: () => Math.log2(this.about.source.length) }),
-    ];
+    const bits = (value) => value.toFixed(2);
+    const scales = {
+      loss: { write: bits, most: (looks) => Math.max(...looks.map((look) => look.loss), 1) },
+      entropy: { write: bits, most: () => Math.log2(this.about.source.length) },
+    };
+    const curve = (name) => new Curve(say(name), (look) => look[name], { say, ...scales[name] });
+    this.curves = ["loss", "right", "mass", "top", "entropy"].map(curve);
     this.back = make("input", { type: "range", min: 0, value: 0, id: id("back"), oninput: () => this.go(Number(this.back.value)) });
     this.backText = make("output", { for: this.back.id });
     const back = make("p", { class: "learn-field" }, make("label", { for: this.back.id }, say("back"), this.backText), this.back);
-    this.told = make("p", { class: "live-say", "aria-live": "off" });
-    this.heard = make("p", { class: "live-hidden", "aria-live": "polite" });
+    this.summary = make("p", { class: "live-say", "aria-live": "off" });
+    this.spoken = make("p", { class: "live-hidden", "aria-live": "polite" });
     this.buttons = make("div", { class: "live-buttons" }, this.play, this.stepper, this.again, this.counted);
     this.watch = make("p", { class: "learn-look" });
     this.parts = [
@@ -185,9 +170,9 @@ class View {
       this.wrong,
       this.buttons,
       this.watch,
-      make("div", { class: "learn-bench" }, make("div", { class: "learn-picture" }, this.scroll, back, this.legend), make("div", { class: "learn-curves" }, this.curves.map((one) => one.element))),
-      this.told,
-      this.heard,
+      make("div", { class: "learn-bench" }, make("div", { class: "learn-picture" }, this.matrix.element, back, this.legend), make("div", { class: "learn-curves" }, this.curves.map((one) => one.element))),
+      this.summary,
+      this.spoken,
       more,
       this.breaks,
     ];
@@ -231,9 +216,9 @@ class View {
 
   // Buttons and picture come into sight, where one of them is not.
   reveal() {
-    const below = this.scroll.getBoundingClientRect().bottom > innerHeight;
+    const below = this.matrix.element.getBoundingClientRect().bottom > innerHeight;
     if (below || this.buttons.getBoundingClientRect().top < 0)
-      this.buttons.scrollIntoView({ block: "start", behavior: still() ? "auto" : "smooth" });
+      this.buttons.scrollIntoView({ block: "start", behavior: noMotion() ? "auto" : "smooth" });
   }
 
   later(news) {
@@ -246,6 +231,7 @@ class View {
     this.wait(false);
     this.looks = [];
     this.at = -1;
+    this.locked = 0;
     this.refused = false;
     this.worker.postMessage({ start: this.spec });
     if (go) this.ask({ train: MOST_UPDATES });
@@ -254,6 +240,7 @@ class View {
   ask(what) {
     if (this.refused) return;
     if (what.train) this.wait(true);
+    this.wanted = !what.train; // by the reader, should it stop now
     this.at = -1;
     this.worker.postMessage(what);
   }
@@ -280,9 +267,13 @@ class View {
     if (look) {
       if (look.updates && !this.looks.length) return; // of a training before this one
       this.looks.push(look);
+      if (look.mass > LOCKED && !this.locked) {
+        this.locked = look.updates;
+        this.worker.postMessage({ until: look.updates + BEYOND });
+      }
       if (this.looks.length > MOST_LOOKS && this.at < 0) this.looks = this.looks.filter((_, n) => n % 2 === 0 || n > MOST_LOOKS - 20);
       if (ready) this.draw();
-      this.due ??= (still() ? setTimeout : requestAnimationFrame)(() => this.draw(), 250);
+      this.due ??= (noMotion() ? setTimeout : requestAnimationFrame)(() => this.draw(), 250);
     }
     if (paused !== undefined) {
       this.wait(false);
@@ -293,8 +284,8 @@ class View {
 
   refuse({ key, given, at }) {
     this.refused = true;
-    const caret = at === undefined ? [] : [make("code", {}, `${this.spec.score}\n${" ".repeat(at)}^`), make("br")];
-    this.wrong.replaceChildren(...caret, this.say(key, given));
+    const caret = at === undefined ? "" : make("code", { style: `--at: ${at}` }, "^"); // below the line's sign
+    this.wrong.replaceChildren(caret, this.say(key, given));
     this.wait(false);
     this.mount();
     this.box.dataset.refused = "true";
@@ -314,15 +305,19 @@ class View {
     this.complain("");
     this.looks = [];
     const { source, hidden } = about;
-    this.caption.textContent = this.say("caption");
-    this.head.replaceChildren(make("td"), ...source.map((word, s) => make("th", { scope: "col", class: hidden && s === source.length - 1 ? "learn-masked" : "" }, make("span", {}, word))));
-    this.scroll.style.setProperty("--columns", source.length);
-    this.body.replaceChildren();
+    const kinds = source.map((_, s) => (hidden && s === source.length - 1 ? "learn-masked" : ""));
+    this.matrix.begin(source, { caption: this.say("caption"), kinds });
     this.legend.textContent = this.spec.attention
       ? ["legend", ...(about.links ? ["legend_frames"] : []), ...(hidden ? ["legend_masked"] : [])].map((key) => this.say(key)).join(" ")
       : this.say("legend_without");
     this.counted.textContent = "";
     delete this.box.dataset.paused;
+  }
+
+  addLine({ word }, weights, link) {
+    const line = this.matrix.add(word, weights, (s) => (s === link ? "gold" : ""));
+    line.cells[0].append(make("small"));
+    return line;
   }
 
   go(at) {
@@ -339,21 +334,12 @@ class View {
     const look = looks[at];
     const { rows, updates } = look;
     rows.forEach((row, i) => {
-      const line = this.body.rows[i] ?? this.body.insertRow();
-      if (!line.cells.length)
-        line.append(
-          make("th", { scope: "row" }, make("span", {}, row.word), make("small")),
-          ...this.about.source.map((_, s) => make("td", { class: this.about.links?.[i] === s ? "gold" : "" }, make("span", { class: "live-hidden" }))),
-        );
+      const weights = row.weights ?? this.about.source.map(() => 0);
+      const line = this.matrix.body.rows[i] ?? this.addLine(row, weights, this.about.links?.[i]);
       const wrong = row.guess !== row.word;
       line.cells[0].classList.toggle("learn-missed", wrong);
       line.cells[0].lastChild.textContent = wrong ? ` ${this.say("wrote", { word: row.guess })}` : "";
-      if (row.weights)
-        row.weights.forEach((weight, s) => {
-          const cell = line.cells[s + 1];
-          cell.style.setProperty("--w", weight.toFixed(3));
-          cell.firstChild.textContent = percent(weight);
-        });
+      this.matrix.fill(line, weights);
     });
     this.curves.forEach((curve) => curve.draw(looks, at));
     this.back.max = looks.length - 1;
@@ -371,31 +357,25 @@ class View {
     const { looks, about, say } = this;
     if (!looks.length) return;
     const look = looks[this.at < 0 ? looks.length - 1 : this.at];
-    const parts = [look.updates ? say("said_right", { updates: look.updates, right: percent(look.right) }) : say("said_start")];
+    const parts = [look.updates ? say("summary_right", { updates: look.updates, right: percent(look.right) }) : say("summary_start")];
     if (look.entropy !== null) {
       const rows = look.rows.slice(0, -1);
       const at = rows.map((row) => top(row.weights));
       if (about.links) {
         const astray = rows.findIndex((_, i) => at[i] !== about.links[i]);
-        parts.push(say("said_mass", { mass: percent(look.mass) }));
-        parts.push(astray < 0 ? say("said_all") : say("said_astray", { word: rows[astray].word, at: about.source[at[astray]], of: about.source[about.links[astray]] }));
-      } else parts.push(say("said_own", { looks: rows.map((row, i) => say("said_look", { word: row.word, at: about.source[at[i]] })).join(", ") }));
-      const locked = looks.find((one) => one.mass > LOCKED);
-      if (locked && look.updates >= locked.updates) parts.push(say("said_locked", { updates: locked.updates }));
+        parts.push(say("summary_mass", { mass: percent(look.mass) }));
+        parts.push(astray < 0 ? say("summary_all") : say("summary_astray", { word: rows[astray].word, at: about.source[at[astray]], of: about.source[about.links[astray]] }));
+      } else parts.push(say("summary_own", { looks: rows.map((row, i) => say("summary_look", { word: row.word, at: about.source[at[i]] })).join(", ") }));
+      if (this.locked && look.updates >= this.locked) parts.push(say("summary_locked", { updates: this.locked }));
     }
-    if (!look.updates) parts.push(say("said_press"));
-    else if (look.updates % MOST_UPDATES === 0 && !this.training) parts.push(say("said_waits"));
-    this.told.textContent = parts.join(" ");
-    if (!now && performance.now() - this.said < SAID) return;
-    this.said = performance.now();
-    this.heard.textContent = this.told.textContent;
+    if (!look.updates) parts.push(say("summary_press"));
+    else if (!this.training && !this.wanted) parts.push(say("summary_waits"));
+    this.summary.textContent = parts.join(" ");
+    if (!now && performance.now() - this.spokenAt < SPOKEN) return;
+    this.spokenAt = performance.now();
+    this.spoken.textContent = this.summary.textContent;
   }
 }
 
-// The words of a box's language.
-async function words(box) {
-  const language = box.closest("[lang]")?.lang;
-  return speaker(language === "ko" ? (await import("./words_ko.mjs")).LEARN : LEARN);
-}
-
-export const render = async (box, { spec = {}, share = false } = {}) => new View(box, { spec, share }, await words(box));
+export const render = async (box, { spec = {}, share = false } = {}) =>
+  new View(box, { spec, share }, await speakerFor(box, LEARN, "LEARN"));

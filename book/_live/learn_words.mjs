@@ -58,25 +58,20 @@ export const LEARN = {
   update: "update {updates}",
   updates: "{updates} updates",
   wrote: "wrote {word}",
-  said_start: "Nothing is learned yet.",
-  said_right: "After {updates} updates, {right} of the held-out words are right.",
-  said_mass: "{mass} of the weight is on the right word.",
-  said_all: "In this sentence, every word looks at its own.",
-  said_astray: "In this sentence, “{word}” looks most at “{at}”, and belongs to “{of}”.",
-  said_own: "In this sentence, {looks}.",
-  said_look: "{word} looks most at {at}",
-  said_locked: "It locked on at update {updates}.",
-  said_press: "Press Train.",
-  said_waits: "It waits here: press Train to go on.",
+  summary_start: "Nothing is learned yet.",
+  summary_right: "After {updates} updates, {right} of the held-out words are right.",
+  summary_mass: "{mass} of the weight is on the right word.",
+  summary_all: "In this sentence, every word looks at its own.",
+  summary_astray: "In this sentence, “{word}” looks most at “{at}”, and belongs to “{of}”.",
+  summary_own: "In this sentence, {looks}.",
+  summary_look: "{word} looks most at {at}",
+  summary_locked: "It locked on at update {updates}.",
+  summary_press: "Press Train.",
+  summary_waits: "It waits here: press Train to go on.",
   old_browser: "This browser cannot run the training. A newer one can.",
   loss_lost: "In update {update}, the loss was no longer a number. A score that divides by zero, takes the root of a negative number or grows without limit does this. Change the score, then train again.",
   gradient_lost: "In update {update}, a gradient was no longer a number. A score that divides by zero, takes the root of a negative number or grows without limit does this. Change the score, then train again.",
 
-  // the still, for print and pages without scripts
-  still_before: "Before training",
-  still_after: "After {updates} updates",
-  still_alt_before: "The weights of one sentence before training, a row for each word to write and a column for each word read. No square is dark.",
-  still_alt_after: "The same after {updates} updates. {looks}. {mass} of the weight of all held-out sentences is on the right words.",
 
   // why a line or a list of pairs cannot be trained on
   a_number: "a number",
@@ -109,15 +104,4 @@ export const LEARN = {
   pairs_sides: "line {line}: write source = target, with one equals sign between spaces (or one tab)",
   pairs_long: "line {line}: {words} words and signs, and at most {most} are read",
   pairs_few: "paste at least 8 lines, source = target; these are {lines}",
-};
-
-// A function that says a key's words in a table; { size } among what is filled in is a shape.
-export const speaker = (table) => {
-  const say = (key, given = {}) =>
-    table[key].replace(/\{(\w+)\}/g, (_, name) => {
-      const value = given[name];
-      if (value?.size === undefined) return value;
-      return value.size === 1 ? say("a_number") : say("a_vector", value);
-    });
-  return say;
 };

@@ -1,6 +1,6 @@
 // Trains beside the page, in slices, so that it can be paused and asked to begin anew.
 //
-//   in:  { start: spec } { train: updates } { pause: true } { step: true }
+//   in:  { start: spec } { train: updates } { until: update } { pause: true } { step: true }
 //   out: { ready: about, look } { look } { paused: updates } { trouble } { refused }
 
 import { Training } from "./learn.mjs";
@@ -11,10 +11,11 @@ let limit = 0; // trains up to this update
 const turn = new MessageChannel(); // sooner than a timer, and messages of the page come between
 
 function update(every) {
-  if (!run.update()) {
-    limit = 0;
-    postMessage({ trouble: run.trouble });
-  } else if (run.updates % every === 0) postMessage({ look: run.look() });
+  const look = run.update() && run.updates % every === 0 ? run.look() : null;
+  if (look) postMessage({ look });
+  if (!run.trouble) return;
+  limit = 0;
+  postMessage({ trouble: run.trouble });
 }
 
 function pause() {
@@ -36,8 +37,11 @@ onmessage = ({ data }) => {
     run = null;
     try {
       run = new Training(data.start);
-      postMessage({ ready: run.about(), look: run.look() });
+      const look = run.look();
+      if (!look) throw run.trouble;
+      postMessage({ ready: run.about(), look });
     } catch (error) {
+      run = null;
       if (!error.key) throw error;
       postMessage({ refused: { ...error } });
     }
@@ -47,6 +51,7 @@ onmessage = ({ data }) => {
     limit = run.updates + data.train;
     turn.port2.postMessage(null);
   }
+  if (data.until && limit) limit = Math.min(limit, data.until);
   if (data.pause) pause();
   if (data.step) update(1);
 };

@@ -2,17 +2,14 @@
 // training as soon as it is scrolled into sight.
 
 const beside = (name) => new URL(name, import.meta.url);
-const translations = document.querySelectorAll(".live[data-mode]:not(.live-on)");
-const see = translations.length ? import("./see.mjs") : null;
-
 function enliven(box) {
   const options = JSON.parse(box.querySelector(":scope > .live-options").textContent);
   const start = async () => {
     box.removeEventListener("click", touched);
     button.setAttribute("aria-disabled", "true"); // not disabled: it keeps the focus until then
     box.classList.add("live-busy");
-    const { render } = await see;
-    await render({ model: { get: (name) => options[name] }, el: box });
+    const { render } = await import("./see.mjs");
+    await render(box, options);
     box.classList.remove("live-busy");
     const { top, bottom } = box.getBoundingClientRect(); // as much of it in sight as fits
     if (top < 0 || bottom > innerHeight) box.scrollIntoView({ block: "start" });
@@ -28,7 +25,7 @@ function enliven(box) {
   box.addEventListener("click", touched);
 }
 
-translations.forEach(enliven);
+document.querySelectorAll(".live[data-mode]:not(.live-on)").forEach(enliven);
 
 function style(name) {
   const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: beside(name) });

@@ -1,322 +1,16 @@
 /**
- * The book's translators in a page: no server, no framework, no dependency.
+ * The book's recurrent translators in a page: no server, no framework, no dependency.
  *
- * The file of a model is the one that PyTorch reads, too: safetensors, two bytes a number (see
- * `attnmt.book.live.weights`). Here as there they become float32, and the equations below are those of
- * `attnmt.encoder`, `attnmt.attention` and `attnmt.decoder`, in the same order and with the same
- * names, for one sentence at a time. So there is no batch, no padding and no mask. A vector is a
- * Float32Array; a matrix is {data, rows, columns}, row by row, as PyTorch stores it.
+ * The equations below are those of `attnmt.encoder`, `attnmt.attention` and `attnmt.decoder`, in the same
+ * order and with the same names, for one sentence at a time. So there is no batch, no padding and no mask.
  *
- *     const model = await load("rnnsearch.safetensors");
- *     const words = model.tokenise("Der Hund schläft.");
- *     const {words: english, align} = model.translate(words);
+ *     const model = load(bytes); // of rnnsearch.safetensors
+ *     const run = model.begin(model.tokenise("Der Hund schläft."));
+ *     while (!run.done) console.log(run.step().word);
  */
 
-// ------------------------------------------------------------------------------------- errors
-
-/** What a reader can be told. `code`: "empty", "too-long", "words", "file" or "network". */
-export class TranslatorError extends Error {
-  constructor(code, message) {
-    super(message);
-    this.name = "TranslatorError";
-    this.code = code;
-  }
-}
-
-const refuse = (code, message) => {
-  throw new TranslatorError(code, message);
-};
-
-// ------------------------------------------------------------------------------------ numbers
-
-/** A number of two bytes (IEEE 754 half precision): sign, 5 bits of exponent, 10 of fraction. */
-function half(bits) {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (1024 + fraction) * 2 ** (exponent - 25);
-}
-
-const sigmoid = (x) => 1 / (1 + Math.exp(-x));
-const tanh = (x) => x.map(Math.tanh);
-const add = (x, y) => x.map((value, k) => value + y[k]);
-const multiply = (x, y) => x.map((value, k) => value * y[k]);
-
-/** Vectors one behind the other: [x; y]. */
-function concat(...vectors) {
-  const joined = new Float32Array(vectors.reduce((sum, x) => sum + x.length, 0));
-  let at = 0;
-  for (const x of vectors) {
-    joined.set(x, at);
-    at += x.length;
-  }
-  return joined;
-}
-
-/** W x, or the product of x with only so many columns of W as it has numbers, from `first` on. */
-function product({ data, rows, columns }, x, first = 0) {
-  const out = new Float32Array(rows);
-  let row = 0;
-  // four rows at once, more than twice as fast: no sum waits for the one before it
-  for (let start = first; row + 3 < rows; row += 4, start += 4 * columns) {
-    let a = 0;
-    let b = 0;
-    let c = 0;
-    let d = 0;
-    for (let k = 0, at = start; k < x.length; k++, at++) {
-      const number = x[k];
-      a += data[at] * number;
-      b += data[at + columns] * number;
-      c += data[at + 2 * columns] * number;
-      d += data[at + 3 * columns] * number;
-    }
-    out[row] = a;
-    out[row + 1] = b;
-    out[row + 2] = c;
-    out[row + 3] = d;
-  }
-  for (; row < rows; row++) out[row] = dot(x, data.subarray(row * columns + first));
-  return out;
-}
-
-function dot(x, y) {
-  let sum = 0;
-  for (let k = 0; k < x.length; k++) sum += x[k] * y[k];
-  return sum;
-}
-
-/** Softmax over the positions from `first` to `last`, zero elsewhere. */
-function softmax(scores, first = 0, last = scores.length - 1) {
-  const weights = new Float32Array(scores.length);
-  const kept = scores.subarray(first, last + 1);
-  const most = kept.reduce((a, b) => Math.max(a, b), -Infinity);
-  let sum = 0;
-  for (const score of kept) sum += Math.exp(score - most);
-  kept.forEach((score, k) => (weights[first + k] = Math.exp(score - most) / sum));
-  return weights;
-}
-
-function logSoftmax(logits) {
-  const most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
-  const sum = logits.reduce((total, logit) => total + Math.exp(logit - most), 0);
-  const shift = most + Math.log(sum);
-  return logits.map((logit) => logit - shift);
-}
-
-// ----------------------------------------------------------------------- the file of a model
-
-const HALVES = Float32Array.from({ length: 1 << 16 }, (_, bits) => half(bits)); // all there are
-
-const READ = {
-  F16(buffer, start, count) {
-    const bits = new Uint16Array(buffer, start, count);
-    const numbers = new Float32Array(count);
-    for (let k = 0; k < count; k++) numbers[k] = HALVES[bits[k]];
-    return numbers;
-  },
-  F32: (buffer, start, count) => new Float32Array(buffer, start, count),
-};
-
-/**
- * Read a safetensors file: 8 bytes with the length of a header, the header, the numbers.
- *
- * The header is JSON: name -> {dtype, shape, data_offsets}, and texts under "__metadata__".
- */
-function readTensors(bytes) {
-  const buffer = bytes.slice().buffer; // of its own: numbers must start at multiples of their size
-  const view = new DataView(buffer);
-  const length = buffer.byteLength > 8 ? Number(view.getBigUint64(0, true)) : Infinity;
-  if (length > buffer.byteLength - 8) refuse("file", "This file is damaged, or holds no model.");
-  let header;
-  try {
-    header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-  } catch {
-    refuse("file", "This file is damaged, or holds no model.");
-  }
-  const { __metadata__: metadata = {}, ...entries } = header;
-  if (metadata.format !== "attnmt-model-1") refuse("file", "This file holds no model of the book.");
-  const tensors = {};
-  for (const [name, { dtype, shape, data_offsets: [start, end] }] of Object.entries(entries)) {
-    const [rows, columns = 1] = shape;
-    const whole = READ[dtype] && 8 + length + end <= buffer.byteLength;
-    if (!whole) refuse("file", `The tensor ${name} in this file cannot be read.`);
-    tensors[name] = { data: READ[dtype](buffer, 8 + length + start, rows * columns), rows, columns };
-  }
-  return { metadata, tensors };
-}
-
-/** Parameters by their names in PyTorch: weights("decoder").matrix("W_s"), .linear("W_s", x). */
-function parameters(tensors, prefix = "") {
-  const get = (name) =>
-    tensors[prefix + name] ?? refuse("file", `The model lacks the parameter ${prefix}${name}.`);
-  return {
-    get,
-    matrix: (name) => get(`${name}.weight`),
-    bias: (name) => get(`${name}.bias`).data,
-    linear: (name, x) => add(product(get(`${name}.weight`), x), get(`${name}.bias`).data),
-    /** Row `index` of an embedding. */
-    row: (name, index) => {
-      const { data, columns } = get(`${name}.weight`);
-      return data.subarray(index * columns, (index + 1) * columns);
-    },
-    within: (name) => parameters(tensors, `${prefix}${name}.`),
-    has: (name) => `${prefix}${name}` in tensors,
-  };
-}
-
-// -------------------------------------------------------------------------- words and numbers
-
-const PAD = 0;
-const UNK = 1;
-const BOS = 2;
-const EOS = 3;
-const SPECIALS = ["<pad>", "<unk>", "<s>", "</s>"];
-
-const MARK = "▁"; // U+2581, in front of a piece that begins a word
-
-/** Scripts whose letters count as letters in their own languages only. */
-const SCRIPTS = {
-  zh: "\\p{Script=Han}",
-  ja: "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}",
-  ko: "\\p{Script=Hangul}",
-};
-const EAST_ASIAN = `[${SCRIPTS.ja}${SCRIPTS.ko}]`;
-const N = "\\p{N}";
-
-/** What a language does to an apostrophe: [what is before it, what is after it, what it becomes]. */
-function apostrophes(language, letter) {
-  const other = `(?!${letter})[^]`;
-  if (language === "en") {
-    return [
-      [other, other, " ' "],
-      [`(?!${N})${other}`, letter, " ' "],
-      [letter, other, " ' "],
-      [letter, letter, " '"],
-      [N, "s", " '"],
-    ];
-  }
-  if (["fr", "it"].includes(language)) {
-    return [
-      [other, other, " ' "],
-      [other, letter, " ' "],
-      [letter, other, " ' "],
-      [letter, letter, "' "],
-    ];
-  }
-  return [["", "", " ' "]];
-}
-
-/** Put a space before the full stop of a token that is not an abbreviation. */
-function apartFromStop(token, following, hasLetter, prefixes) {
-  const prefix = /^(\S+)\.$/.exec(token)?.[1];
-  if (!prefix || (prefix.includes(".") && hasLetter.test(prefix))) return token;
-  if (prefixes.has(prefix) || /^\p{Lowercase}/u.test(following ?? "")) return token;
-  const beforeNumber = prefixes.has(`${prefix} #NUMERIC_ONLY#`);
-  return beforeNumber && /^[0-9]/.test(following ?? "") ? token : `${prefix} .`;
-}
-
-/**
- * Split a sentence into words and punctuation marks, as `attnmt.vocab.tokenise` does: by the rules
- * of Moses's tokeniser for this language.
- *
- * `prefixes`: abbreviations that keep their full stop; those with " #NUMERIC_ONLY#" behind them
- * keep it before a number.
- */
-export function split(text, language = "de", prefixes = new Set()) {
-  const own = SCRIPTS[language] ? `|[${SCRIPTS[language]}]` : "";
-  const letter = `(?:(?!${EAST_ASIAN})\\p{Alphabetic}${own})`;
-  const replace = (pattern, by) => (text = text.replace(new RegExp(pattern, "gu"), by));
-  text = text.normalize("NFC");
-  replace("\\s+", " ");
-  text = text.trim();
-  replace(`((?!${letter}|\\p{Nd})[^\\s.'\`,\\-])`, " $1 ");
-  replace("\\.{2,}", (dots) => ` ${"\uE000".repeat(dots.length)} `); // dots that stay together
-  replace(`((?!${N})[^]),`, "$1 , ");
-  replace(`,((?!${N})[^])`, " , $1");
-  replace(`(${N}),$`, "$1 , ");
-  for (const [before, after, becomes] of apostrophes(language, letter)) {
-    replace(`(${before})'(${after})`, `$1${becomes}$2`);
-  }
-  const hasLetter = new RegExp(letter, "u");
-  const tokens = text.split(/\s+/).filter(Boolean);
-  const apart = tokens.map((token, k) => apartFromStop(token, tokens[k + 1], hasLetter, prefixes));
-  text = apart.join(" ").replace(/\.' ?$/, " . ' ").replaceAll("\uE000", ".");
-  return text.split(" ").filter(Boolean);
-}
-
-/** Words as a sentence is written: a capital first, no space before a mark or an 's. */
-export function written(words) {
-  const text = words.join(" ").replace(/ ([,.;?!]|'s)(?= |$)/g, "$1");
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-class Vocabulary {
-  constructor({ words, language, lower, subwords = false }) {
-    this.words = [...SPECIALS, ...words];
-    this.language = language;
-    this.lower = lower;
-    this.subwords = subwords;
-    this.prefixes = new Set(); // abbreviations of the language, see `split`
-    this.index = new Map(words.map((word, k) => [word, SPECIALS.length + k]));
-  }
-
-  encode(words) {
-    return words.map((word) => this.index.get(word) ?? UNK);
-  }
-
-  /** A text to words. The first one loses a capital with which it is not known. */
-  tokenise(text) {
-    const apart = split(text, this.language, this.prefixes);
-    const words = this.lower ? apart.map((word) => word.toLowerCase()) : apart;
-    const mark = this.subwords ? MARK : "";
-    if (words.length && !this.index.has(mark + words[0])) {
-      const small = words[0].charAt(0).toLowerCase() + words[0].slice(1);
-      if (this.index.has(mark + small)) words[0] = small;
-    }
-    return words;
-  }
-
-  /** Words to what the list holds: themselves, or the pieces that they are cut into. */
-  units(words) {
-    return this.subwords ? words.flatMap((word) => this.cut(word)) : [...words];
-  }
-
-  /**
-   * A word to pieces, by byte-pair encoding, as `attnmt.text.subwords.cut`: of all neighbours that
-   * make a piece, those that were learned first are joined, the leftmost of equals.
-   */
-  cut(word) {
-    const pieces = [MARK, ...word.replaceAll(MARK, "_")];
-    for (;;) {
-      let best = Infinity;
-      let place = -1;
-      for (let k = 0; k + 1 < pieces.length; k++) {
-        const rank = this.index.get(pieces[k] + pieces[k + 1]) ?? Infinity;
-        if (rank < best) [best, place] = [rank, k];
-      }
-      if (place < 0) return pieces;
-      pieces.splice(place, 2, pieces[place] + pieces[place + 1]);
-    }
-  }
-
-  /** For each unit, the number of the word that it is of. The first one begins a word, whatever it is. */
-  places(units) {
-    let word = -1;
-    return units.map((unit, k) => (!this.subwords || !k || unit.startsWith(MARK) ? ++word : word));
-  }
-
-  /** Units to words. */
-  join(units) {
-    const words = [];
-    this.places(units).forEach((place, k) => {
-      const letters = this.subwords && units[k].startsWith(MARK) ? units[k].slice(1) : units[k];
-      words[place] = (words[place] ?? "") + letters;
-    });
-    return words;
-  }
-}
+import { add, concat, dot, logSoftmax, multiply, parameters, product, readTensors, refuse, sigmoid, softmax, tanh } from "./tensors.mjs";
+import { BOS, EOS, MARK, PAD, SPECIALS, Vocabulary } from "./vocabulary.mjs";
 
 // ----------------------------------------------------------------------------------- encoders
 
@@ -365,8 +59,8 @@ function readDirection(cell, W, vectors, backwards) {
   return { states, final: state };
 }
 
-/** The recurrent encoders: annotations in the order of the words, and final states by layer. */
-function recurrentEncoder(weights, config, ids) {
+/** Annotations in the order of the words, and final states by layer. */
+function encode(weights, config, ids) {
   const recurrent = ["rnnencdec", "rnnsearch"].includes(config.model) ? gru : lstm;
   const reverse = config.reverse ?? false;
   let vectors = ids.map((id) => weights.row("embedding", id));
@@ -582,110 +276,12 @@ function lstmDecoder(weights, config) {
   };
 }
 
-// -------------------------------------------------- look-ups alone: attnmt.attention_only
-
-/** LayerNorm, with PyTorch's epsilon. */
-function norm(weights, name, x) {
-  const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
-  const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length;
-  const { data } = weights.get(`${name}.weight`);
-  const bias = weights.bias(name);
-  return x.map((value, k) => ((value - mean) / Math.sqrt(variance + 1e-5)) * data[k] + bias[k]);
-}
-
-/** Sines and cosines of one position (Vaswani et al. 2017, section 3.5). */
-function positionOf(p, n) {
-  const speed = (k) => Math.fround(10_000 ** Math.fround(-(k - (k % 2)) / n));
-  const angle = (k) => Math.fround(p * speed(k)); // of 32 bits, as PyTorch's
-  return Float32Array.from({ length: n }, (_, k) => (k % 2 ? Math.cos(angle(k)) : Math.sin(angle(k))));
-}
-
-/** What a word says to those that ask: its key and its value, side by side. */
-const keyAndValue = (weights, x) => weights.linear("W_KV", x);
-
-/**
- * H look-ups of one word side by side (section 3.2.2): the answer, and the weights, a mean over the
- * heads. `read` has what `keyAndValue` gives of each word that answers.
- */
-function lookUp(weights, heads, x, read) {
-  const n = x.length;
-  const size = n / heads;
-  const query = weights.linear("W_Q", x);
-  const answers = new Float32Array(n);
-  const align = new Float32Array(read.length);
-  for (let first = 0; first < n; first += size) {
-    const asked = query.subarray(first, first + size);
-    const key = (each) => each.subarray(first, first + size);
-    const scores = Float32Array.from(read, (each) => dot(asked, key(each)) / Math.sqrt(size));
-    softmax(scores).forEach((weight, s) => {
-      align[s] += weight / heads;
-      for (let k = first; k < first + size; k++) answers[k] += weight * read[s][n + k];
-    });
-  }
-  return { found: weights.linear("W_O", answers), align };
-}
-
-const feedForward = (weights, x) =>
-  weights.linear("2", weights.linear("0", x).map((value) => Math.max(value, 0)));
-
-/** The blocks of an encoder or a decoder. */
-function blocksOf(weights, config) {
-  return Array.from({ length: config.blocks }, (_, k) => weights.within(`blocks.${k}`));
-}
-
-/** Embeddings and positions through the blocks. There is no final state. */
-function selfAttentionEncoder(weights, config, ids) {
-  let words = ids.map((id, s) => add(weights.row("embedding", id), positionOf(s, config.hidden)));
-  for (const block of blocksOf(weights, config)) {
-    const own = block.within("own");
-    const normed = words.map((x) => norm(block, "norms.0", x));
-    const read = normed.map((x) => keyAndValue(own, x));
-    words = words.map((x, s) => {
-      const looked = add(x, lookUp(own, config.heads, normed[s], read).found);
-      return add(looked, feedForward(block.within("feed"), norm(block, "norms.1", looked)));
-    });
-  }
-  return { annotations: words.map((x) => norm(weights, "norm", x)), final: null };
-}
-
-/** Each word reads those before it, then the source. `asks` is null: there are several queries. */
-function selfAttentionDecoder(weights, config) {
-  const blocks = blocksOf(weights, config);
-  const crosses = blocks.map((block) => block.within("cross"));
-  return {
-    asks: null,
-    attends: true,
-    /** For each source word, what it says in each block. */
-    prepare: (annotations) => crosses.map((cross) => annotations.map((h) => keyAndValue(cross, h))),
-    start: () => ({ seen: blocks.map(() => []), time: 0 }),
-    step(Ey, { seen, time }, { keys }) {
-      let x = add(Ey, positionOf(time, config.hidden));
-      let align;
-      const longer = blocks.map((block, k) => {
-        const own = block.within("own");
-        const normed = norm(block, "norms.0", x);
-        const past = [...seen[k], keyAndValue(own, normed)];
-        x = add(x, lookUp(own, config.heads, normed, past).found);
-        const looked = lookUp(crosses[k], config.heads, norm(block, "norms.1", x), keys[k]);
-        align = looked.align;
-        x = add(x, looked.found);
-        x = add(x, feedForward(block.within("feed"), norm(block, "norms.2", x)));
-        return past;
-      });
-      const none = { query: null, scores: null, gain: null, window: null, context: null };
-      const logits = weights.linear("W_o", norm(weights, "norm", x));
-      return { ...none, align, logits, state: { seen: longer, time: time + 1 }, shown: x };
-    },
-  };
-}
-
-const KINDS = {
-  rnnencdec: { encode: recurrentEncoder, decoder: bahdanauDecoder },
-  rnnsearch: { encode: recurrentEncoder, decoder: bahdanauDecoder },
-  luong: { encode: recurrentEncoder, decoder: lstmDecoder },
-  concat_fixed: { encode: recurrentEncoder, decoder: lstmDecoder },
-  sutskever: { encode: recurrentEncoder, decoder: lstmDecoder },
-  attention_only: { encode: selfAttentionEncoder, decoder: selfAttentionDecoder },
+const DECODERS = {
+  rnnencdec: bahdanauDecoder,
+  rnnsearch: bahdanauDecoder,
+  luong: lstmDecoder,
+  concat_fixed: lstmDecoder,
+  sutskever: lstmDecoder,
 };
 
 // --------------------------------------------------------------------------------- the models
@@ -694,14 +290,14 @@ export const LONGEST = 200; // source words or pieces, so that a page never stan
 
 /** One sentence on its way through a model, a target word at a time. */
 class Run {
-  constructor(model, words, maxLength) {
+  constructor(model, words) {
     const ids = model.source.encode(words);
-    const { annotations, final } = model.encode(model.encoder, model.config, ids);
+    const { annotations, final } = encode(model.encoder, model.config, ids);
     this.model = model;
     this.words = words;
     this.memory = { annotations, keys: model.decoder.prepare(annotations) };
     this.state = model.decoder.start(final);
-    this.maxLength = maxLength ?? 2 * words.length + 10; // as attnmt.decoding.MAX_LENGTH
+    this.maxLength = 2 * words.length + 10; // as attnmt.decoding.MAX_LENGTH
     this.last = BOS;
     this.done = false;
   }
@@ -713,14 +309,9 @@ class Run {
    * recurs; `read`, the word y_{i-1}; `query` and the `scores` of all S positions; `window` {p, D,
    * first, last} and `gain`, or null; `align`, the weights; `context`; `state`, the new one; `best`,
    * five candidates {word, p}; `word` and `logP`. Where nothing attends, scores and align are null.
-   *
-   * `yPrev`: the word to go on from, if not the one written last. So a reference can be forced, and
-   * read on from behind the end.
    */
-  step(yPrev) {
-    const { model } = this;
-    if (this.done && yPrev === undefined) refuse("words", "This translation has ended: begin another one.");
-    const y = yPrev === undefined ? this.last : Math.max(model.targetWords.indexOf(yPrev), UNK);
+  step() {
+    const { model, last: y } = this;
     const time = this.state.time;
     const found = model.decoder.step(model.weights.row("decoder.embedding", y), this.state, this.memory);
     const logP = logSoftmax(found.logits);
@@ -828,15 +419,13 @@ function strongest(numbers, count) {
 class Model {
   constructor({ metadata, tensors }) {
     this.config = JSON.parse(metadata.config);
-    const kind = KINDS[this.config.model];
-    if (!kind) refuse("file", `This page has no ${this.config.model} model.`);
+    const decoder = DECODERS[this.config.model];
+    if (!decoder) refuse("file", `A page computes recurrent models, and ${this.config.model} is none.`);
     this.source = new Vocabulary(JSON.parse(metadata.source_vocabulary));
     this.target = new Vocabulary(JSON.parse(metadata.target_vocabulary));
     this.weights = parameters(tensors);
     this.encoder = this.weights.within("encoder");
-    this.encode = kind.encode;
-    this.decoder = kind.decoder(this.weights.within("decoder"), this.config);
-    this.parameters = Object.values(tensors).reduce((sum, { data }) => sum + data.length, 0);
+    this.decoder = decoder(this.weights.within("decoder"), this.config);
   }
 
   get attends() {
@@ -870,45 +459,11 @@ class Model {
     return [...words.keys()].filter((k) => lacks(words[k]));
   }
 
-  /**
-   * What a reader should be told of a sentence: [{code, message, indexes}], none if all is well.
-   *
-   * "empty" and "too-long" cannot be translated; "foreign" (no known word), "unknown" (some words),
-   * "long" (longer than those the models learned from) and "mark" (no mark at its end) can.
-   */
-  check(words) {
-    const letters = [...words.keys()].filter((k) => /[\p{L}\p{N}]/u.test(words[k]));
-    const unknown = this.unknown(words);
-    const strange = new Set(unknown);
-    const list = unknown.map((k) => `“${words[k]}”`).join(", ");
-    const found = [];
-    const tell = (code, message, indexes = []) => found.push({ code, message, indexes });
-    if (!letters.length) tell("empty", "Write a German sentence first.");
-    else if (words.length > LONGEST) tell("too-long", tooLong(words));
-    else if (letters.every((k) => strange.has(k))) {
-      const many = this.sourceWords.length - SPECIALS.length;
-      const message = `The model knows ${many.toLocaleString("en")} German words, and none of these.`;
-      tell("foreign", message, unknown);
-    } else if (unknown.length) {
-      const them = unknown.length > 1 ? "these words" : "this word";
-      tell("unknown", `The model does not know ${them} and reads <unk>: ${list}.`, unknown);
-    }
-    if (found[0]?.code === "empty" || found[0]?.code === "too-long") return found;
-    if (words.length > 40) {
-      tell("long", `${words.length} words: the models learned from sentences of up to 40.`);
-    }
-    if (!/^[.?!]$/.test(words.at(-1))) {
-      tell("mark", "Every sentence that the models learned from ends in a mark: . ? or !");
-    }
-    return found;
-  }
-
   /** A run that writes the translation word by word: see Run.step. */
-  begin(words, { maxLength } = {}) {
-    if (!Array.isArray(words)) refuse("words", "Give a list of words: model.tokenise(text).");
-    if (words.length === 0) refuse("empty", "Write a German sentence first.");
-    if (words.length > LONGEST) refuse("too-long", tooLong(words));
-    return new Run(this, words, maxLength);
+  begin(words) {
+    if (words.length === 0) refuse("empty", "Write a sentence first.");
+    if (words.length > LONGEST) refuse("too-long", `${words.length} words are too many for this page: at most ${LONGEST}.`);
+    return new Run(this, words);
   }
 
   /** As `begin`, from words to words, also where the model reads and writes pieces. */
@@ -916,51 +471,7 @@ class Model {
     const run = this.begin(this.units(words));
     return this.target.subwords || this.source.subwords ? new WordRun(run) : run;
   }
-
-  /**
-   * Greedy search: the most probable word at each step.
-   *
-   * Returns the words, `align` (a row of S weights for each word; null if the model does not
-   * attend) and `score`, the sum of log p over the words and `</s>`. Of a model of pieces it is given
-   * pieces, see `units`, and returns pieces.
-   */
-  translate(words, options) {
-    return this.whole(this.begin(words, options));
-  }
-
-  /** As `translate`, from words to words: see `beginWords`. */
-  translateWords(words) {
-    return this.whole(this.beginWords(words));
-  }
-
-  whole(run) {
-    const translation = { words: [], align: this.attends ? [] : null, score: 0 };
-    while (!run.done) {
-      const { word, align, logP } = run.step();
-      translation.score += logP;
-      if (word === SPECIALS[EOS]) break;
-      translation.words.push(word);
-      translation.align?.push(align);
-    }
-    return translation;
-  }
 }
 
-const tooLong = (words) => `${words.length} words are too many for this page: at most ${LONGEST}.`;
-
-/** Load a model from an address, or from the bytes of its file. */
-export async function load(urlOrBuffer) {
-  if (urlOrBuffer instanceof ArrayBuffer) return new Model(readTensors(new Uint8Array(urlOrBuffer)));
-  if (ArrayBuffer.isView(urlOrBuffer)) {
-    const { buffer, byteOffset, byteLength } = urlOrBuffer;
-    return new Model(readTensors(new Uint8Array(buffer, byteOffset, byteLength)));
-  }
-  let response;
-  try {
-    response = await fetch(urlOrBuffer);
-  } catch {
-    refuse("network", `The model could not be fetched from ${urlOrBuffer}. Is there a network?`);
-  }
-  if (!response.ok) refuse("network", `${urlOrBuffer} answers ${response.status}: no model there.`);
-  return new Model(readTensors(new Uint8Array(await response.arrayBuffer())));
-}
+/** The model in the bytes of its file. */
+export const load = (bytes) => new Model(readTensors(new Uint8Array(bytes)));

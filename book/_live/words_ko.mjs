@@ -1,4 +1,4 @@
-// What the live boxes say, in Korean: LEARN has the keys of `learn_words.mjs`, SEE those of `see.mjs`.
+// What the live boxes say, in Korean: LEARN has the keys of `learn_words.mjs`, SEE those of `see_words.mjs`.
 
 // What is filled in stays in the line of its particle, also where it ends in no letter: 16%가.
 const joined = (table) =>
@@ -61,24 +61,20 @@ export const LEARN = joined({
   update: "갱신 {updates}",
   updates: "{updates}번 갱신",
   wrote: "틀림: {word}",
-  said_start: "아직 아무것도 배우지 않았습니다.",
-  said_right: "{updates}번 갱신한 뒤, 학습에 쓰지 않은 문장에서 단어의 {right}가 맞습니다.",
-  said_mass: "가중치의 {mass}가 맞는 단어에 있습니다.",
-  said_all: "이 문장에서는 모든 단어가 제 짝을 봅니다.",
-  said_astray: "이 문장에서 ‘{word}’의 가장 큰 가중치는 ‘{at}’에 있지만, 맞는 단어는 ‘{of}’입니다.",
-  said_own: "이 문장에서 가장 큰 가중치의 자리: {looks}.",
-  said_look: "{word} → {at}",
-  said_locked: "갱신 {updates}에서 제자리를 찾았습니다.",
-  said_press: "학습을 누르세요.",
-  said_waits: "여기서 기다립니다. 계속하려면 학습을 누르세요.",
+  summary_start: "아직 아무것도 배우지 않았습니다.",
+  summary_right: "{updates}번 갱신한 뒤, 학습에 쓰지 않은 문장에서 단어의 {right}가 맞습니다.",
+  summary_mass: "가중치의 {mass}가 맞는 단어에 있습니다.",
+  summary_all: "이 문장에서는 모든 단어가 제 짝을 봅니다.",
+  summary_astray: "이 문장에서 ‘{word}’의 가장 큰 가중치는 ‘{at}’에 있지만, 맞는 단어는 ‘{of}’입니다.",
+  summary_own: "이 문장에서 가장 큰 가중치의 자리: {looks}.",
+  summary_look: "{word} → {at}",
+  summary_locked: "갱신 {updates}에서 제자리를 찾았습니다.",
+  summary_press: "학습을 누르세요.",
+  summary_waits: "여기서 기다립니다. 계속하려면 학습을 누르세요.",
   old_browser: "이 브라우저에서는 학습을 실행할 수 없습니다. 더 새로운 브라우저를 쓰세요.",
   loss_lost: "갱신 {update}에서 손실이 숫자가 아니게 되었습니다. 점수가 0으로 나누거나, 음수의 제곱근을 구하거나, 끝없이 커지면 이렇게 됩니다. 점수를 고친 뒤 다시 학습하세요.",
   gradient_lost: "갱신 {update}에서 기울기가 숫자가 아니게 되었습니다. 점수가 0으로 나누거나, 음수의 제곱근을 구하거나, 끝없이 커지면 이렇게 됩니다. 점수를 고친 뒤 다시 학습하세요.",
 
-  still_before: "학습 전",
-  still_after: "{updates}번 갱신한 뒤",
-  still_alt_before: "학습 전 한 문장의 가중치. 행은 써야 할 단어, 열은 읽은 단어이고, 짙은 칸이 없습니다.",
-  still_alt_after: "{updates}번 갱신한 뒤의 같은 그림. 가장 큰 가중치의 자리: {looks}. 학습에 쓰지 않은 모든 문장에서 가중치의 {mass}가 맞는 단어에 있습니다.",
 
   a_number: "숫자",
   a_vector: "길이 {size}의 벡터",
@@ -121,14 +117,11 @@ export const SEE = joined({
 
   with: "어텐션 있음",
   without: "어텐션 없음",
-  alone: "어텐션만",
   with_feeding: "입력 피딩 있음",
   without_feeding: "입력 피딩 없음",
-  small_transformer: "작은 트랜스포머",
   half_fixed: "concat, 절반은 고정",
   feeding: "입력 피딩",
   authors: "{authors} 외 {year}",
-  after_authors: "{authors} 외 {year}을 따름",
 
   label: "{a_language} 문장",
   known: "모델이 아는 단어",
@@ -181,7 +174,6 @@ export const SEE = joined({
   attended: "{word} 단어를 쓸 때, 모델은 어텐션의 {share}를 {where}에 두었습니다.",
   attended_most: "{word} 단어의 몫은 신경망이 {written} 단어를 쓸 때 {share}로 가장 컸습니다.",
 
-  table: "정렬, 표",
   table_of: "{name}의 정렬, 표",
   caption: "{name}의 가중치: 행은 {target} 단어, 열은 {source} 단어입니다.",
   looked: "신경망이 본 곳",

@@ -19,14 +19,12 @@ choices of `book/_live/learn_choices.mjs`; `:height:` keeps as many pixels free 
     A caption.
     :::
 
-Every block has a still, drawn from the built pages by `python -m press.extensions.stills` and
-stored in `book/_live/stills`, one for each language: a translation as it stands before anyone
-touches it, the weights of a sentence before and after a training. A page without a block loads
-nothing of all this.
+Every block has a still (`press.extensions.stills`), drawn as the page is read: a translation and its
+weights, the weights of a sentence before and after a training. A page without a block loads nothing
+of all this.
 """
 
 import gzip
-import hashlib
 import inspect
 import json
 import shutil
@@ -44,9 +42,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnmt.attention import Attention, weigh
 from attnmt.book.live import weights
+from attnmt.book.live.view import modules
 from attnmt.decoder import LuongDecoder
 from press.contents import ROOT
 from press.editions.said import Dictionary, in_words
+from press.extensions import stills
 from press.source import without_docstrings
 
 logger = logging.getLogger(__name__)
@@ -57,7 +57,6 @@ SHOWN = "live_models"  # in a page's metadata, if it has a component: the models
 TASKS = ("german", "copy", "reverse", "own")
 HEIGHT = 720
 
-LANGUAGES = ("en", "ko")  # of the stills
 START = "Try it"  # the button
 SCRIPTLESS = {
     "live": "Here a model translates as you type, where scripts are allowed. "
@@ -73,7 +72,7 @@ FROM_FILE = {
     "learn": f"Browsers train nothing on a page that was opened as a file. Type {SERVE}",
 }
 
-Spec = dict[str, object]  # what a block shows: it names its still
+Spec = dict[str, object]  # what a block shows
 
 
 def translation(models: str, options: dict) -> Spec:
@@ -97,13 +96,13 @@ def kind_of(spec: Spec) -> str:
     return "learn" if "task" in spec else "live"
 
 
-def told(spec: Spec) -> Spec:
-    """What the component is told: a translation also the bytes that its first touch fetches."""
+def options_of(spec: Spec) -> Spec:
+    """The component's options: of a translation also the bytes that its first touch fetches."""
     if "task" in spec:
         return spec
     step = spec["mode"] == "step"
-    files = [SOURCE / "translator.mjs", SOURCE / "sentences.json"]
-    size = sum(file.stat().st_size for file in files)
+    size = sum(len(text.encode()) for text in modules("see.mjs").values())
+    size += (SOURCE / "sentences.json").stat().st_size
     size += sum(len(packed(name)) for name in (spec["models"][:1] if step else spec["models"]))
     code = {"code": {name: source_of(name) for name in spec["models"]}} if step else {}
     return spec | {"size": f"{size / 1e6:.1f} MB"} | code
@@ -112,7 +111,7 @@ def told(spec: Spec) -> Spec:
 # ---------------------------------------------------------------------------------------- its HTML
 
 BOX = """<div class="live{more}" {what}>\
-<script type="application/json" class="{name}-options">{told}</script>\
+<script type="application/json" class="{name}-options">{options}</script>\
 <div class="{name}-still">{still}</div>\
 <noscript><p class="live-hint">{hint}</p></noscript>\
 <p class="live-hint live-file" hidden>{from_file}</p>\
@@ -120,51 +119,32 @@ BOX = """<div class="live{more}" {what}>\
 false;</script></div>"""
 
 
-def box(
-    spec: Spec, language: str = "en", words: Dictionary | None = None, height: int = HEIGHT
-) -> str:
-    """A block as HTML: what its component is told, its still, and words for those without it."""
+def box(spec: Spec, words: Dictionary | None = None, height: int = HEIGHT) -> str:
+    """A block as HTML: its component's options, its still, and a text for those without it.
+
+    Raises:
+        ValueError: its training was not recorded.
+    """
     name = kind_of(spec)
+    words = words or {}
     start, hint, from_file = (
-        in_words(text, words or {}) for text in (START, SCRIPTLESS[name], FROM_FILE[name])
+        in_words(text, words) for text in (START, SCRIPTLESS[name], FROM_FILE[name])
     )
     if name == "learn":
         what = f'style="min-height: {height}px"'
     else:
         what = f'data-mode="{spec["mode"]}" data-start="{start}"'
+    draw = stills.training if name == "learn" else stills.translation
+    options = json.dumps(options_of(spec), ensure_ascii=False)
     return BOX.format(
         name=name,
         more=" learn" if name == "learn" else "",
         what=what,
-        # it cannot end its script
-        told=json.dumps(told(spec), ensure_ascii=False).replace("</", "<\\/"),
-        still=still(spec, language),
+        options=options.replace("</", "<\\/"),  # it cannot end its script
+        still=draw(spec, words),
         hint=hint,
         from_file=from_file,
     )
-
-
-def still_path(spec: Spec, language: str) -> Path:
-    """Of a block's still: its name changes with whatever it shows, but the models' weights."""
-    if "task" in spec:
-        start, shown = f"learn/{spec['task']}", json.dumps(spec, sort_keys=True)
-    else:
-        start = "-".join([spec["mode"], *spec["models"]])
-        shown = f"{spec['sentence']}\n{spec.get('english', '')}"
-    digest = hashlib.sha256(shown.encode()).hexdigest()[:8]
-    return SOURCE / "stills" / f"{start}-{digest}.{language}.html"
-
-
-def still(spec: Spec, language: str) -> str:
-    """The stored picture of a block; nothing where it was not drawn yet."""
-    path = still_path(spec, language)
-    return path.read_text(encoding="utf8").strip() if path.is_file() else ""
-
-
-def marks(models: Iterable[str]) -> str:
-    """By which a still tells what drew it: the weights' checksums."""
-    sums = weights.checksums()
-    return " ".join(sums[f"{name}.safetensors"][:12] for name in models)
 
 
 # ------------------------------------------------------------------------------ the package's lines
@@ -232,18 +212,13 @@ class Component(SphinxDirective):
         height = self.options.pop("height", HEIGHT)
         try:
             spec = type(self).specify(self.arguments[0], self.options)
+            html = box(spec, self.config.site_words, height)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
-        language = self.config.language if self.config.language in LANGUAGES else "en"
-        drawn = still_path(spec, language)
-        if self.env.app.builder.format == "html" and not drawn.is_file():
-            message = "%s: %s was not drawn yet: now run python -m press.extensions.stills"
-            logger.warning(message, self.name, drawn.name, location=self.get_location())
-        self.env.note_dependency(str(drawn))
         models = self.env.metadata[self.env.docname].setdefault(SHOWN, set())
         models.update(spec.get("models", ()))
         figure = nodes.container(classes=["live-figure"])
-        figure += nodes.raw("", box(spec, language, self.config.site_words, height), format="html")
+        figure += nodes.raw("", html, format="html")
         caption = nodes.container(classes=["live-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
         figure += caption

@@ -1,101 +1,214 @@
-"""Draw the still of every live block: `python -m press.extensions.stills`.
+"""The stills of live blocks: what stands on a page before anyone touches it, in print, without scripts.
 
-A still is the component itself, as Chromium shows it after its first translation, without its
-buttons: HTML, so that it follows the page's width and its light or dark theme, and can be read
-aloud and printed. Drawn again wherever the models' weights or the component changed, for the blocks
-of the pages that `make html` built. The stills of `{learn}` are drawn by the code that trains, in
-node: two pictures, before and after.
+A translation is the package's own, at the moment when the book is built; each matrix is drawn by
+`attnmt.book.figures.plots.alignment`, as in the chapters. Of a training `trainings.json` has the
+weights before and after, so that nobody who builds the book needs node:
+``python -m press.extensions.stills`` records them again, and with JSON as its argument a block's
+that is new.
 """
 
 import json
-import re
 import shutil
 import subprocess
 import sys
-import tempfile
-from itertools import product
+from collections.abc import Sequence, Set
+from functools import cache
+from html import escape
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+import matplotlib.pyplot as plt
+import numpy as np
+from numpy.typing import ArrayLike
 
+from attnmt.book.figures import plots
+from attnmt.book.figures.svg import alignment_svg
+from attnmt.book.live.weights import pretrained
+from attnmt.corpus import Pair
+from attnmt.decoding import greedy
+from attnmt.evidence.links import windows_on
 from attnmt.files import write_aside
-from press.browser import chromium, served
-from press.contents import ROOT
-from press.extensions import live
+from attnmt.model import Translator
+from press.editions.said import Dictionary
 
-PAGE = '<!doctype html><html><link rel="stylesheet" href="see.css"><body></body></html>'
-DRAW = Path(__file__).with_name("still.js").read_text(encoding="utf8")
-
-UNUSED = (
-    "label, .live-list, .live-notes, .live-buttons, .live-controls, .live-which, .live-lines,"
-    " .live-growth, [aria-live]:not(.live-say)"
-)
+TRAININGS = Path(__file__).with_name("trainings.json")
+PAPERS = {"rnnencdec": ("RNNencdec", "Cho", 2014), "rnnsearch": ("RNNsearch", "Bahdanau", 2015)}
+WITH, WITHOUT = "With attention", "Without attention"
+FED, UNFED = "With input feeding", "Without input feeding"
+REFERENCE = "Reference translation:"
+BEFORE, AFTER = "Before training", "After {} updates"
 
 
-def told(site: Path, component: str) -> list[dict]:
-    """What the blocks of a component on built pages are told, each once."""
-    pages = [path.read_text("utf8") for path in sorted((site / "book").glob("*.html"))]
-    found = re.findall(rf'class="{component}-options">(.*?)</script>', "".join(pages))
-    return [json.loads(one) for one in dict.fromkeys(found)]
+# ---------------------------------------------------------------------------------- a matrix
 
 
-def trained(specs: list[dict]) -> list[dict[str, str]]:
-    """For each, language -> its still; FileNotFoundError where there is no node."""
+def matrix(
+    source: Sequence[str],
+    target: Sequence[str],
+    weights: ArrayLike,
+    *,
+    gold: Set[tuple[int, int]] = frozenset(),
+    window: tuple[ArrayLike, int] | None = None,
+) -> str:
+    """Weights (T, S) as the chapters draw them, as SVG with a text for those who do not see it.
+
+    Args:
+        source: S words.
+        target: T words.
+        weights: (T, S).
+        gold: links that are framed.
+        window: the centres of local attention, and D.
+    """
+    size = (0.9 + 0.29 * len(source), 0.8 + 0.24 * len(target))  # cells as large as live ones
+    ax = plt.subplots(figsize=size, layout="constrained")[1]
+    plots.alignment(source, target, weights, gold=gold, ax=ax, bar=False)
+    ax.set(xlabel="", ylabel="")
+    if window:
+        plots.window(*window, ax)
+    svg = alignment_svg(ax.figure)
+    plt.close(ax.figure)
+    most = np.argmax(weights, axis=1)
+    looks = (
+        f"{word} ← {source[s]} {row[s]:.0%}"
+        for word, s, row in zip(target, most, np.asarray(weights), strict=True)
+    )
+    label = escape("; ".join(looks))
+    drawn = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    return f'<div class="live-scroll">{drawn}</div>'
+
+
+# ------------------------------------------------------------------------------- a translation
+
+
+def translation(spec: dict, words: Dictionary) -> str:
+    """The still of a `{live}` block, as HTML, in the language of `words`."""
+    models = [pretrained(name) for name in spec["models"]]
+    models = models[:1] if spec["mode"] == "step" else models
+    english = spec.get("english", "")
+    reference = models[0].target_vocabulary.tokenise(english)
+    titles = [WITH if model.attends else WITHOUT for model in models]
+    if len(models) == 2 and titles[0] == titles[1]:
+        titles = [FED if model.config["feeding"] else UNFED for model in models]
+    cards, matrices = [], []
+    for model, title in zip(models, titles, strict=True):
+        found, drawn = translated(model, spec["sentence"])
+        right = shared(found, reference or found)
+        written = "".join(
+            f"{'' if word in ',.;?!' else ' '}{marked(word, k in right)}"
+            for k, word in enumerate(found)
+        )
+        named = (
+            f'<p class="live-title">{words.get(title, title)} <small>{name_of(model)}</small></p>'
+        )
+        cards.append(
+            f'<div class="live-card">{named}<p class="live-written" lang="en">{written}</p></div>'
+        )
+        matrices += [f"<div>{named if len(models) > 1 else ''}{drawn}</div>"] if drawn else []
+    told = words.get(REFERENCE, REFERENCE)
+    below = f'<b>{told}</b> <span lang="en">{escape(english)}</span>' if english else ""
+    return (
+        f'<div class="live-view"><div class="live-chooser"><p class="live-field" lang="de">'
+        f"{escape(spec['sentence'])}</p></div>"
+        f'<div class="live-cards">{"".join(cards)}</div><p class="live-reference">{below}</p>'
+        f'<div class="live-cards">{"".join(matrices)}</div></div>'
+    )
+
+
+def marked(word: str, right: bool) -> str:
+    """A word as HTML; one that the reference does not have there is marked."""
+    is_word = any(letter.isalnum() for letter in word)
+    return f'<span class="wrong">{escape(word)}</span>' if is_word and not right else escape(word)
+
+
+def translated(model: Translator, sentence: str) -> tuple[list[str], str]:
+    """The words that a model writes, and its weights drawn, if it looks."""
+    source = model.source_vocabulary.tokenise(sentence)
+    (found,) = greedy(model, [source])
+    if not model.attends:
+        return found.words, ""
+    window = None
+    if model.config.get("window", "global") != "global":
+        ((centres, _),) = windows_on(model, [Pair(tuple(source), tuple(found.words), "", "")])
+        window = centres, model.config["D"]
+    return found.words, matrix(source, found.words, found.alignment, window=window)
+
+
+def name_of(model: Translator) -> str:
+    """A model's name and its paper."""
+    config = model.config
+    parts = [config.get("score"), config.get("window"), config.get("feeding") and "input feeding"]
+    luong = f"Luong: {', '.join(part for part in parts if part and part != 'global')}"
+    name, author, year = PAPERS.get(config["model"], (luong, "Luong", 2015))
+    return f"{name}, {author} et al. {year}"
+
+
+def shared(ours: Sequence[str], theirs: Sequence[str]) -> set[int]:
+    """The places in ours of the longest common subsequence, as `sentence.mjs` has it."""
+    best = np.zeros((len(ours) + 1, len(theirs) + 1), dtype=int)
+    for i in reversed(range(len(ours))):
+        for j in reversed(range(len(theirs))):
+            both = best[i + 1, j + 1] + 1
+            best[i, j] = both if ours[i] == theirs[j] else max(best[i + 1, j], best[i, j + 1])
+    i = j = 0
+    found = set()
+    while i < len(ours) and j < len(theirs):
+        if ours[i] == theirs[j]:
+            found.add(i)
+            i, j = i + 1, j + 1
+        elif best[i + 1, j] >= best[i, j + 1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+# --------------------------------------------------------------------------------- a training
+
+
+@cache
+def trainings() -> list[dict]:
+    """What was recorded of trainings."""
+    return json.loads(TRAININGS.read_text(encoding="utf8"))
+
+
+def training(spec: dict, words: Dictionary) -> str:
+    """The still of a `{learn}` block, as HTML; ValueError if its training was not recorded."""
+    found = next((one for one in trainings() if one["spec"] == spec), None)
+    if found is None:
+        raise ValueError(
+            "learn: this training was not recorded: now run python -m press.extensions.stills "
+            f"'{json.dumps(spec)}'"
+        )
+    gold = {(s, t) for t, s in enumerate(found["links"])}
+    after = words.get(AFTER, AFTER).format(found["updates"])
+    return "".join(
+        f"<figure>{matrix(found['source'], found['target'], weights, gold=gold)}"
+        f"<figcaption>{caption}</figcaption></figure>"
+        for weights, caption in (
+            (found["before"], words.get(BEFORE, BEFORE)),
+            (found["after"], after),
+        )
+    )
+
+
+def record(specs: Sequence[dict]) -> list[dict]:
+    """Train each in node; FileNotFoundError where there is none."""
     if shutil.which("node") is None:
-        raise FileNotFoundError("there is no node, which the stills of {learn} need: install it")
-    script = Path(__file__).with_name("learn_still.mjs")
+        raise FileNotFoundError("there is no node, which trains what a page trains: install it")
+    script = TRAININGS.with_suffix(".mjs")
+    given = json.dumps(specs)
     ran = subprocess.run(
-        ["node", script], input=json.dumps(specs), capture_output=True, encoding="utf8", check=True
+        ["node", script], input=given, capture_output=True, encoding="utf8", check=True
     )
     return json.loads(ran.stdout)
 
 
-def store(folder: Path, drawn: dict[Path, str]) -> None:
-    """Write the stills of a folder; others in it go."""
-    folder.mkdir(exist_ok=True)
-    for path, html in drawn.items():
-        write_aside(path, f"{html}\n".encode())
-        print(path.name)
-    for path in set(folder.glob("*.html")) - set(drawn):
-        path.unlink()
-
-
-def translated(specs: list[dict]) -> dict[Path, str]:
-    """The stills of translations in each language, by their files."""
-    drawn = {}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        served(folder) as address,
-        sync_playwright() as driver,
-    ):
-        site = Path(folder)
-        live.copy_files(site, {name for spec in specs for name in spec["models"]})
-        (site / "index.html").write_text(PAGE, encoding="utf8")
-        browser = driver.chromium.launch(executable_path=chromium())
-        page = browser.new_page(viewport={"width": 720, "height": 900}, reduced_motion="reduce")
-        page.goto(address)
-        for spec, language in product(specs, live.LANGUAGES):
-            given = {"options": spec | {"frame": 0}, "unused": UNUSED, "language": language}
-            html = page.evaluate(DRAW, given)
-            mark = f"<!-- drawn with {live.marks(spec['models'])} -->"
-            drawn[live.still_path(spec, language)] = f"{mark}\n{html}"
-        browser.close()
-    return drawn
-
-
-def main() -> int:
-    site = ROOT / "_build" / "html"
-    translations, trainings = told(site, "live"), told(site, "learn")
-    if not translations:
-        print("No built page has a live block: run `make html` first")
-        return 1
-    folder = live.SOURCE / "stills"
-    store(folder, translated(translations))
-    drawn = zip(trainings, trained(trainings), strict=True)
-    learnt = {live.still_path(s, one): html for s, made in drawn for one, html in made.items()}
-    store(folder / "learn", learnt)
-    return 0
+def main(arguments: Sequence[str]) -> None:
+    """Record all trainings again, and those of the arguments."""
+    specs = [one["spec"] for one in trainings()] if TRAININGS.exists() else []
+    specs += [spec for spec in map(json.loads, arguments) if spec not in specs]
+    lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in record(specs))
+    write_aside(TRAININGS, f"[\n{lines}\n]\n".encode())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(sys.argv[1:])

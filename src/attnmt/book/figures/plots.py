@@ -115,8 +115,9 @@ def alignment(
     weights: ArrayLike,
     gold: Set[Link] | None = None,
     ax: Axes | None = None,
+    bar: bool = True,
 ) -> Axes:
-    """Where the model looked: source words across, target words down, weight as darkness.
+    """Where the model looked: source words across, target words down, weight as depth of blue.
 
     A notebook shows the figure as SVG: a cell under the mouse says its words and its weight
     (:func:`.alignment_svg`).
@@ -127,6 +128,7 @@ def alignment(
         weights: (T, S), each row the weights of one target word.
         gold: known links (source index, target index), drawn as frames.
         ax: where to draw.
+        bar: whether a bar beside it says what each blue means.
     """
     weights = np.asarray(weights)
     needed = (len(words), len(source))
@@ -137,16 +139,18 @@ def alignment(
         ax = plt.subplots(figsize=size, layout="constrained")[1]
     grid = {"gid": svg.ALIGNMENT, "linewidths": 0.5, "linecolor": "#e4e4e4"}
     grid |= {"xticklabels": list(source), "yticklabels": list(words)}
-    bar = {"label": "attention weight", "shrink": 0.8}
-    sns.heatmap(weights, vmin=0, vmax=1, cmap="Blues", cbar_kws=bar, ax=ax, **grid)
+    beside = {"cbar": bar, "cbar_kws": {"label": "attention weight", "shrink": 0.8}}
+    sns.heatmap(weights, vmin=0, vmax=1, cmap=svg.BLUES, ax=ax, **grid, **beside)
     svg.show_in_notebooks()
     for s, t in gold or ():
         ax.add_patch(Rectangle((s + 0.06, t + 0.06), 0.88, 0.88, fill=False, ec="#d55e00", lw=1.6))
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.tick_params(length=0)
-    plt.setp(ax.get_xticklabels(), rotation=60, ha="left", rotation_mode="anchor")
-    plt.setp(ax.get_yticklabels(), rotation=0)
+    ax.grid(visible=False)
+    plain = {"parse_math": False}  # words, whatever signs they have
+    plt.setp(ax.get_xticklabels(), rotation=60, ha="left", rotation_mode="anchor", **plain)
+    plt.setp(ax.get_yticklabels(), rotation=0, **plain)
     ax.set(xlabel="source words", ylabel="target words")
     return ax
 
@@ -172,7 +176,7 @@ def window(p: ArrayLike, D: int, ax: Axes) -> Axes:
     rows = np.arange(T) + 0.5  # the middle of a cell
     first = np.clip(np.ceil(p - D), 0, S)
     end = np.clip(np.floor(p + D) + 1, 0, S)
-    grey = {"height": 1, "color": "#c9c9c9", "linewidth": 0}
+    grey = {"height": 1, "color": "#888888", "alpha": 0.4, "linewidth": 0}
     limits = ax.get_xlim(), ax.get_ylim()
     for frame in ax.patches:
         frame.set_zorder(1.5)  # known links are seen on grey, too

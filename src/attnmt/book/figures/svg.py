@@ -1,4 +1,8 @@
-"""Alignment figures as SVG: small, and a cell under the mouse says its words and its weight."""
+"""Alignment figures as SVG: small, and a cell under the mouse says its words and its weight.
+
+They have no ground, letters are of the page's colour, and a cell is a blue that lets the page
+through, as in the live boxes: a page in the dark only needs a lighter blue for ``.weights``.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +12,13 @@ from xml.etree.ElementTree import Element
 
 import matplotlib.pyplot as plt
 from IPython import get_ipython
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 
 ALIGNMENT = "alignment"  # the name of a heat map of weights in a figure
+BLUE = "#0b5fae"
+BLUES = LinearSegmentedColormap.from_list("blues", [to_rgba(BLUE, 0), to_rgba(BLUE, 1)])
+GRID = "#8884"
 SVG = "{http://www.w3.org/2000/svg}"
 OLD = ("metadata", "style")  # what no browser needs
 NUMBERS = ("d", "x", "y", "width", "height", "viewBox", "transform")  # attributes made of numbers
@@ -33,11 +41,14 @@ def alignment_svg(figure: Figure) -> str | None:
     root = drawn(figure)
     heat_maps = [group for group in root.iter(f"{SVG}g") if group.get("id") == ALIGNMENT]
     for heat_map, cells in zip(heat_maps, cells_of_each, strict=True):
+        heat_map.attrib |= {"class": "weights", "fill": BLUE, "stroke": GRID, "stroke-width": ".7"}
         for path, title in zip(heat_map, cells, strict=True):
             add_title(path, title)
     shorten(root)
     text = ElementTree.tostring(root, encoding="unicode")
-    return text.replace("<svg", f'<svg class="{ALIGNMENT}" font-family="sans-serif"', 1)
+    return text.replace(
+        "<svg", f'<svg class="{ALIGNMENT}" font-family="sans-serif" fill="currentColor"', 1
+    )
 
 
 def titles(figure: Figure) -> Iterator[list[str]]:
@@ -64,21 +75,25 @@ def drawn(figure: Figure) -> Element:
 
 
 def add_title(path: Element, title: str) -> None:
-    """Make a cell a rectangle without an edge, which says its title."""
+    """Make a cell a rectangle, the deeper the larger its weight, which says its title."""
     _, left, top, _, right, _, _, _, bottom, *_ = path.get("d").split()
     style = dict(one.split(": ") for one in path.get("style").split("; "))
-    path.attrib = {"d": f"M{left} {top}H{right}V{bottom}H{left}", "fill": style["fill"]}
+    depth = 0 if style["fill"] == "none" else float(style.get("fill-opacity", 1))
+    path.attrib = {"d": f"M{left} {top}H{right}V{bottom}H{left}z", "fill-opacity": f"{depth:.2f}"}
     ElementTree.SubElement(path, f"{SVG}title").text = title
 
 
 def shorten(root: Element) -> None:
-    """Drop what a notebook need not store: digits, names that nothing uses, one font's names."""
+    """Drop what a notebook need not store: the white ground, digits, names that nothing uses.
+
+    Letters and lines that are nearly black become the page's own colour.
+    """
     for parent in list(root.iter()):
         parent.tail = None
         if not (parent.text or "").strip():
             parent.text = None
         for child in list(parent):
-            if child.tag in [SVG + name for name in OLD]:
+            if child.tag in [SVG + name for name in OLD] or child.get("style") == "fill: #ffffff":
                 parent.remove(child)
     for element in root.iter():
         if element.tag == f"{SVG}g":
@@ -88,5 +103,5 @@ def shorten(root: Element) -> None:
                 value = " ".join(element.attrib[name].split())
                 element.set(name, LONG.sub(lambda number: f"{float(number[0]):.1f}", value))
         if "style" in element.attrib:
-            style = element.attrib["style"].split("; ")
+            style = element.attrib["style"].replace("#262626", "currentColor").split("; ")
             element.set("style", ";".join(one for one in style if "font-family" not in one))

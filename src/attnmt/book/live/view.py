@@ -3,7 +3,8 @@
 ``show_live(model)`` as the last line of a cell, and ``attnmt show my.model``, show the component
 that the book's pages have, for any model that was saved. Words and weights are computed in the
 browser, by ``translator.mjs``, from a copy of the model with two bytes a number. Nothing is asked
-of a server: all is in one page.
+of a server: all is in one page. It computes the recurrent models; the Transformer runs in Python
+alone.
 
 That copy is one to two megabytes for a model of the book, so a notebook that is executed to be
 stored and published must not hold it: with ``ATTNMT_STORED`` in the environment, which
@@ -13,11 +14,13 @@ stored and published must not hold it: with ``ATTNMT_STORED`` in the environment
 import base64
 import json
 import os
+import re
 import tempfile
 from html import escape
 from pathlib import Path
 
 from attnmt.book.live.weights import save_compact
+from attnmt.decoder import BahdanauDecoder, LSTMDecoder
 from attnmt.evidence.tied import untied
 from attnmt.model import Translator
 from attnmt.vocab import abbreviations
@@ -27,6 +30,7 @@ HERE = Path(__file__).parent
 FILES = (HERE / "page", HERE.parents[3] / "book" / "_live")  # an installed package, a checkout
 HEIGHT = 760  # pixels, until the page inside says how high it is
 MOST_PARAMETERS = 25_000_000  # parameters that a page can compute with, 50 MB: see `check`
+IMPORT = re.compile(r'from "\./(\w+\.mjs)"')
 GENERATOR = '<meta name="generator" content="attnmt show">'  # by which a page of ours is known
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">{generator}
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
@@ -34,13 +38,17 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">{generator}
 html {{ color-scheme: light dark; }} .live.follows {{ max-width: 60rem; margin: 0 auto; }}
 body {{ margin: 0; padding: 8px 8px 24px; background: Canvas; }}</style></head>
 <body><main class="live follows" id="box">The model is being read ...</main>
-<script type="module">
+<script>
 const data = {data};
-const file = (text) => new Blob([text], {{ type: "text/javascript" }});
-const module = (text) => import(URL.createObjectURL(file(text)));
-const [see, translator] = await Promise.all([module(data.see), module(data.translator)]);
-const options = {{ ...data.options, translator }};
-await see.render({{ model: {{ get: (name) => options[name] }}, el: box }});
+const address = (text) => URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }}));
+const imports = Object.entries(data.modules).map(([name, text]) => [name, address(text)]);
+const map = Object.assign(document.createElement("script"), {{ type: "importmap" }});
+map.textContent = JSON.stringify({{ imports: Object.fromEntries(imports) }});
+document.head.append(map);
+</script>
+<script type="module">
+const {{ render }} = await import("see.mjs");
+await render(box, data.options);
 const fit = () => (frameElement.style.height = `${{document.body.scrollHeight + 16}}px`);
 if (window.frameElement) new ResizeObserver(fit).observe(document.body);
 </script></body></html>"""
@@ -61,8 +69,8 @@ class LiveView:
 
     @property
     def mode(self) -> str:
-        """Of the component; a model that has no frames is shown as a whole sentence alone."""
-        return "both" if has_frames(self.model) else "single"
+        """Of the component; where nothing attends, there are no steps to go through."""
+        return "both" if self.model.attends else "single"
 
     def options(self) -> dict[str, object]:
         """What the component is told, its model as base64."""
@@ -81,11 +89,7 @@ class LiveView:
 
     def page(self) -> str:
         """A page of its own, with the component and the model in it."""
-        data = {
-            "options": self.options(),
-            "see": asset("see.mjs"),
-            "translator": asset("translator.mjs"),
-        }
+        data = {"options": self.options(), "modules": modules("see.mjs")}
         text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
         title = f"{self.model.config['model']} translates as you type"
         return PAGE.format(generator=GENERATOR, title=title, style=asset("see.css"), data=text)
@@ -108,26 +112,28 @@ def show_live(model: Translator, sentence: str = "", *, english: str = "") -> Li
         english: its translation, if it is known: then wrong words are marked.
 
     Raises:
-        ValueError: a model that was put together by hand, or is too large for a page.
+        ValueError: a model that was put together by hand, is not recurrent, or is too large for a
+            page.
     """
     model = untied(model)  # the page knows the core's models
     check(model)
     return LiveView(model, sentence.strip(), english)
 
 
-def has_frames(model: Translator) -> bool:
-    """Whether each step scores, weighs and blends once, as the papers' models do."""
-    return model.attends and model.decoder.attention is not None
-
-
 def check(model: Translator) -> None:
     """Refuse a model that no page can show.
 
     Raises:
-        ValueError: it was put together by hand, or has more than ``MOST_PARAMETERS`` parameters.
+        ValueError: it was put together by hand, is not recurrent, or has more than
+            ``MOST_PARAMETERS`` parameters.
     """
     if not model.config:
         raise ValueError("a model put together by hand cannot be shown: use a constructor")
+    if not isinstance(model.decoder, BahdanauDecoder | LSTMDecoder):
+        raise ValueError(
+            f"a page computes recurrent models, and {model.config['model']} is none: translate "
+            "with it in Python, or by attnmt translate"
+        )
     size = sum(weights.numel() for weights in model.parameters())
     if size > MOST_PARAMETERS:
         raise ValueError(
@@ -155,6 +161,22 @@ def sentences_for(model: Translator) -> dict[str, object]:
     chains = [chain for chain in whole["chains"] if all(map(known, chain))]
     random = [sentence for sentence in whole["random"] if known(sentence)]
     return whole | {"chains": chains, "random": random} if chains and random else {}
+
+
+def modules(name: str) -> dict[str, str]:
+    """A module of the component and all that it imports: name -> text.
+
+    In a page of one file there is nothing beside a module: they import each other by name alone.
+    """
+    found: dict[str, str] = {}
+    wanted = [name]
+    while wanted:
+        name = wanted.pop()
+        if name not in found:
+            text = asset(name)
+            found[name] = IMPORT.sub(r'from "\1"', text)
+            wanted += IMPORT.findall(text)
+    return found
 
 
 def asset(name: str) -> str:

@@ -1,0 +1,82 @@
+// A reader's sentence, and what it shares with others: words that are alike, or the same.
+
+export const MOST_WORDS = 60; // of a sentence that is read; words are counted without marks everywhere
+const MOST_UNITS = 200; // pieces of it, as translator.mjs has it
+const STOP = /^[.?!]$/;
+
+export const isWord = (text) => /[\p{L}\p{N}]/u.test(text);
+export const countWords = (words) => words.filter(isWord).length;
+
+// A word in capitals, as it is usually written.
+function usual(word, model) {
+  const known = (other) => model.unknown([other]).length === 0;
+  if (word.length < 2 || word !== word.toUpperCase() || known(word)) return word;
+  const lower = word.toLowerCase();
+  return [lower, lower[0].toUpperCase() + lower.slice(1)].find(known) ?? word;
+}
+
+// What stands in the reader's sentence, in the words of the model: `words`; `all`, how many words
+// without marks were written; whether some were `cut`, and a full stop `added`; the places of the
+// `unknown` ones. Where the book's sentences are offered, all those of the training ended in a mark.
+export function readSentence(text, model, offered) {
+  const all = model.tokenise(text.trim()).map((word) => usual(word, model));
+  let last = 0;
+  let units = 0;
+  for (let seen = 0; last < all.length && (seen += isWord(all[last])) <= MOST_WORDS; last++) {
+    units += model.units([all[last]]).length;
+    if (units >= MOST_UNITS) break;
+  }
+  const words = all.slice(0, last);
+  const added = Boolean(offered.chains.length) && words.some(isWord) && !STOP.test(words.at(-1));
+  if (added) words.push(".");
+  return { words, all: countWords(all), cut: last < all.length, added, unknown: new Set(model.unknown(words)) };
+}
+
+// Words that two sentences share, in order: the longest common subsequence, as flags on `ours`.
+export function shared(ours, theirs) {
+  const best = Array.from({ length: ours.length + 1 }, () => new Uint16Array(theirs.length + 1));
+  for (let i = ours.length - 1; i >= 0; i--)
+    for (let j = theirs.length - 1; j >= 0; j--)
+      best[i][j] = ours[i] === theirs[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
+  const flags = ours.map(() => false);
+  for (let i = 0, j = 0; i < ours.length && j < theirs.length; )
+    if (ours[i] === theirs[j]) flags[(j++, i++)] = true;
+    else if (best[i + 1][j] >= best[i][j + 1]) i++;
+    else j++;
+  return flags;
+}
+
+// How many letters apart two words are; `limit` or more is all the same.
+function distance(one, other, limit) {
+  if (Math.abs(one.length - other.length) >= limit) return limit;
+  let row = Array.from({ length: other.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++)
+      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (one[i - 1] !== other[j - 1])));
+    row = next;
+  }
+  return Math.min(limit, row[other.length]);
+}
+
+// The known word that is most like an unknown one, or nothing.
+export function nearest(word, known) {
+  const lower = word.toLowerCase();
+  const same = known.find((other) => other.toLowerCase() === lower);
+  if (same) return same;
+  const limit = lower.length < 5 ? 1 : lower.length < 8 ? 2 : 3; // more letters apart in a long word
+  const found = known.map((other) => [distance(lower, other.toLowerCase(), limit), other]);
+  const [apart, best] = found.reduce((a, b) => (b[0] < a[0] ? b : a), [limit, ""]);
+  return apart < limit ? best : "";
+}
+
+// "A." and "B." as "A, und b."; with the translation if both are known.
+export function joined(one, other, known) {
+  const open = (text) => text.replace(/\s*[.!?]\s*$/, "");
+  const lower = (text) => text[0].toLowerCase() + text.slice(1);
+  const small = known.includes(lower(other.de.split(" ")[0]));
+  const de = `${open(one.de)}, und ${small ? lower(other.de) : other.de}`;
+  if (!one.reference || !other.reference) return { de };
+  const reference = [...one.reference.slice(0, -1), ",", "and", ...other.reference];
+  return { de, en: `${open(one.en)}, and ${other.reference[0]}${other.en.slice(other.reference[0].length)}`, reference };
+}
