@@ -64,7 +64,12 @@ def chapter_numbers(root: Path = ROOT) -> dict[str, int]:
 
 # --- copies of the tree
 
-GITS_OWN = (".gitattributes", ".gitignore", ".github", ".gitlab-ci.yml")  # hidden, but what a repository needs
+GITS_OWN = (
+    ".gitattributes",
+    ".gitignore",
+    ".github",
+    ".gitlab-ci.yml",
+)  # hidden, but what a repository needs
 
 
 def untracked(root: Path, *options: str) -> set[Path]:

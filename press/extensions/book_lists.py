@@ -18,9 +18,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from attnmt.book.tables import with_range
-from attnmt.evidence.claims import KINDS, judge, summary, verdict_table
+from attnmt.evidence.claims import KINDS
 from attnmt.evidence.plan import TITLES
 from attnmt.evidence.store import Run, load_run, of_length
+from attnmt.evidence.verdicts import judge, summary, verdict_table
 from press import reading
 from press.contents import chapter_numbers, chapters
 from press.editions.said import in_words, line_in_words

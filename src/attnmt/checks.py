@@ -48,7 +48,11 @@ def text_of(**arguments: Any) -> None:
 def number(least: float, most: float, **arguments: Any) -> None:
     """Refuse an argument that is no number from ``least`` to ``most``; nan is none."""
     for name, value in arguments.items():
-        if not isinstance(value, Real) or isinstance(value, bool) or not least <= float(value) <= most:
+        if (
+            not isinstance(value, Real)
+            or isinstance(value, bool)
+            or not least <= float(value) <= most
+        ):
             raise ValueError(f"{name} must be a number from {least:g} to {most:g}, not {value!r}")
 
 

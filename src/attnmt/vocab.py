@@ -174,7 +174,9 @@ class Vocabulary:
 
         One that is known only without its marks is read without them.
         """
-        return [self._index[known] if (known := self._known(word)) in self else UNK for word in words]
+        return [
+            self._index[known] if (known := self._known(word)) in self else UNK for word in words
+        ]
 
     def _known(self, word: str) -> str:
         """The word, or without marks where the list has none like it."""
