@@ -18,7 +18,7 @@ from html import escape
 from pathlib import Path
 
 from attnmt.book.live.weights import save_compact
-from attnmt.evidence.tied import untied
+from attnmt.evidence.models import untied
 from attnmt.model import Translator
 from attnmt.vocab import abbreviations
 
