@@ -102,7 +102,7 @@ format: $(STAMP) ## let ruff format the code and mend what it can
 	$(BIN)/ruff format .
 
 verdicts: $(STAMP) ## judge the list of claims by the recorded runs, into results/verdicts.json
-	$(BIN)/python -m attnmt.evidence.claims
+	$(BIN)/python -m attnmt.evidence.verdicts
 study: $(STAMP) ## make a study again, in results/studies (NAME=searches)
 	$(BIN)/python -m studies $(NAME)
 publish: $(STAMP) ## give a copy its address (REPOSITORY=https://github.com/someone/somewhere BRANCH=main)

@@ -17,9 +17,8 @@ from itertools import pairwise
 from attnmt.book.coverage import content_words, measure_coverage, trigrams_again
 from attnmt.corpus import Corpus
 from attnmt.evidence.plan import load_corpus
-from attnmt.evidence.store import load_translations
 from attnmt.vocab import SPECIALS, UNK, tokenise
-from studies.study import head_of, recorded_on, save_store, store_of
+from studies.study import head_of, recorded_on, save_store, store_of, translations_of
 
 STORE = store_of(__file__)
 EDGES = (1, 11, 21, 31, 41, 61)  # source words: first of each bucket, and one past the last
@@ -78,7 +77,7 @@ def main() -> None:
     found = {}
     right = {}
     for name in recorded_on("grammar"):
-        sentences = load_translations(name)
+        sentences = translations_of(name)
         found[name] = count(corpus, sentences["test"] + sentences["long"], content)
         right[name] = {k for k, text in enumerate(sentences["test"]) if text == references[k]}
         print(name, flush=True)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from attnmt.corpus import Pair
 from attnmt.evidence.plan import load_corpus
-from attnmt.evidence.store import load_translations, recorded
+from attnmt.evidence.store import recorded
 from attnmt.vocab import tokenise
-from studies.study import head_of, save_store, store_of
+from studies.study import head_of, save_store, store_of, translations_of
 
 STORE = store_of(__file__)
 SYSTEMS = ("sutskever", "sutskever-forward")
@@ -51,7 +51,7 @@ def main() -> None:
     for system in SYSTEMS:
         for seed in range(len(recorded(f"{system}-grammar", SEEDS))):
             name = f"{system}-grammar-{seed}"
-            sentences = load_translations(name)["test"]
+            sentences = translations_of(name)["test"]
             some = [sentences[k] for k in long]
             counts[name] = count([corpus.test[k] for k in long], some)
     store = {

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 
 import attnmt
 from attnmt.book.live import weights
-from attnmt.evidence import folders
+from attnmt.evidence import plan
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))
@@ -68,9 +68,9 @@ def test_what_is_needed_is_small_and_the_rest_are_extras():
 
 
 def test_a_package_without_the_books_files_says_where_they_are(monkeypatch, tmp_path):
-    monkeypatch.setattr(folders, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(plan, "CHECKOUT", tmp_path)
     with pytest.raises(FileNotFoundError, match=r"no recorded runs.*from the book's repository"):
-        folders.results_folder()
+        plan.results_folder()
     (tmp_path / weights.CHECKSUMS).write_text("rnnsearch.safetensors 0\n")
     with pytest.raises(FileNotFoundError, match=r"no trained models.*from the book's repository"):
         weights.pretrained("rnnsearch", folder=tmp_path)

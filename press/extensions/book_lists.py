@@ -17,9 +17,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from attnmt.book.tables import with_range
-from attnmt.evidence.claims import KINDS, judge, summary, verdict_table
+from attnmt.evidence.claims import KINDS
 from attnmt.evidence.plan import TITLES, planned
 from attnmt.evidence.store import Run, load_run, of_length
+from attnmt.evidence.verdicts import judge, summary, verdict_table
 from press import reading
 from press.contents import chapter_numbers, chapters, file_of, listed
 from press.editions.said import line_in_words

@@ -1,9 +1,9 @@
 """Which modules of `src/` a piece of code needs: those that it imports, and those that they import.
 
 A package's `__init__.py` that gathers names stands for the modules that it has them from:
-`from attnmt import bleu` needs `attnmt.metrics`, and not the whole package. One may also gather them
-by a table `MODULES`, of modules and the names that each has. What a module needs is read from its
-text; nothing is imported.
+`from attnmt import bleu` needs `attnmt.metrics`, and not the whole package. One may also gather
+them by a table `MODULES`, of modules and the names that each has. What a module needs is read from
+its text; nothing is imported.
 """
 
 import ast

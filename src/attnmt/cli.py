@@ -30,14 +30,11 @@ from attnmt.checks import one_of
 from attnmt.corpus import PARTS
 from attnmt.decoding import beam_search, force_align
 from attnmt.evidence import record as recording
-from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.folders import results_folder
 from attnmt.evidence.links import on_words
 from attnmt.evidence.models import load
-from attnmt.evidence.plan import planned, read_plan
-from attnmt.evidence.protocols import protocols
+from attnmt.evidence.plan import CORPORA, planned, read_plan, results_folder
 from attnmt.evidence.store import save_run
-from attnmt.metrics import alignment_error_rate, texts
+from attnmt.metrics import alignment_error_rate, bleu_by_protocol, texts
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.objectives import CrossEntropy, likelihood, precision_on
 from attnmt.recipes import RECIPES, Recipe
@@ -208,7 +205,7 @@ def evaluate(
     loss = processes.perplexity(network, pairs)
     if not is_first():
         return
-    for scored in protocols(network, found, whole, words=measured_on.bleu_of_words):
+    for scored in bleu_by_protocol(network, found, whole, words=measured_on.bleu_of_words):
         print(f"BLEU {scored.score:.2f} [{scored.signature}]")
     print(f"perplexity {loss:.3f}")
     if network.attends and pairs[0].sure is not None:
@@ -288,7 +285,7 @@ def show(
     print(shown.embedding(out, f"The model {Path(model).name} translates as you type"))
 
 
-def record(names: list[str], work: str | None = None, only_measure: bool = False) -> None:
+def record(names: list[str], work: str | None = None) -> None:
     """Make recorded runs of the book again, on one thread.
 
     Args:
@@ -296,42 +293,33 @@ def record(names: list[str], work: str | None = None, only_measure: bool = False
             or whose trained model is not in the folder.
         work: A folder for the trained models, and for the state of the one in training: a run that
             was stopped goes on from there.
-        only_measure: Of runs that are recorded, whose trained models lie in the folder: count anew
-            what is kept of each sentence.
     """
     torch.set_num_threads(1)
-    if only_measure and not work:
-        raise ValueError("only_measure needs the folder of the trained models: --work FOLDER")
     tiers = {tier["name"] for tier in read_plan()["tiers"]}
     if unknown := set(names) - planned().keys() - tiers:
         known = ", ".join([*sorted(tiers), *planned()])
         raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
     folder = Path(work) if work else None
     for name in names:
-        chosen = of_tier(name, folder, only_measure) if name in tiers else [name]
+        chosen = of_tier(name, folder) if name in tiers else [name]
         if not chosen:
-            print(f"tier {name}: nothing to do, {why_nothing(work, only_measure)}", file=sys.stderr)
+            print(f"tier {name}: nothing to do, {why_nothing(work)}", file=sys.stderr)
         for one in chosen:
-            again = recording.measure_again if only_measure else recording.make_run
-            run, sentences = again(one, folder)
-            path = save_run(run, sentences)
+            run, statistics = recording.make_run(one, folder)
+            path = save_run(run, statistics)
             print(f"{path}: BLEU {run.bleu.score:.2f} [{run.bleu.signature}]", flush=True)
 
 
-def of_tier(tier: str, work: Path | None, recorded: bool) -> list[str]:
-    """The runs of a tier that are recorded; or those that are not, or have no model in ``work``."""
+def of_tier(tier: str, work: Path | None) -> list[str]:
+    """The runs of a tier that are not recorded, or have no model in ``work``."""
     there = [name for name in planned(tier) if (results_folder() / f"{name}.json").exists()]
-    if recorded:
-        return there
     if work:
         there = [name for name in there if (work / f"{name}.safetensors").exists()]
     return [name for name in planned(tier) if name not in there]
 
 
-def why_nothing(work: str | None, recorded: bool) -> str:
+def why_nothing(work: str | None) -> str:
     """Why :func:`of_tier` found no run."""
-    if recorded:
-        return "none of its runs is recorded"
     if work:
         return f"all its runs are recorded, and their models are in {work}"
     return "all its runs are recorded. To make them again, name a folder for models: --work FOLDER"

@@ -352,7 +352,6 @@ def grammar_corpus(
         long=drawn["long"],
         names=drawn["names"],
         vocabulary_size=vocabulary_size,
-        own_text=True,
         origin=origin,
     )
 

@@ -1,4 +1,4 @@
-"""How good is it? Perplexity, BLEU, BLEU by length, two systems compared, alignment error rate."""
+"""How good is it? Perplexity, BLEU, chrF, BLEU by length, two systems compared, alignment error."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
-from sacrebleu.metrics import BLEU, BLEUScore
+from sacrebleu.metrics import BLEU, CHRF, BLEUScore, CHRFScore
 from sacrebleu.significance import PairedTest, Result
 
 from attnmt.batches import by_length, make_batch
@@ -26,6 +26,7 @@ SACREBLEU_OPTIONS: dict[bool, dict[str, Any]] = {
     False: {},
     True: {"tokenize": "none", "force": True},
 }  # force: without a warning
+CHRF_ORDER = 6  # characters of the longest n-grams that chrF counts
 ONE_WORD = "⟨unk⟩"  # sacreBLEU's tokeniser leaves it in one piece, but cuts <unk> into three words
 
 
@@ -108,20 +109,57 @@ def bleu(
         ValueError: no sentences, or not as many of both; a number of resamples that gives no
             interval.
     """
-    _check(hypotheses, references)
-    whole(0, bootstrap=bootstrap)
-    if bootstrap == 1:
-        raise ValueError("bootstrap must be at least 2 for an interval, or 0 for none, not 1")
     metric = BLEU(lowercase=lowercase, **SACREBLEU_OPTIONS[tokenised])
-    ours = unknown_as_one_word(hypotheses)
-    result = metric.corpus_score(ours, [list(references)], n_bootstrap=max(1, bootstrap))
-    signature = str(metric.get_signature())
-    low, high = _interval(result, signature) if bootstrap else (None, None)
+    result, signature, low, high = _corpus_score(metric, hypotheses, references, bootstrap)
     precisions = tuple(result.precisions)
     return Bleu(result.score, signature, precisions, result.bp, len(references), low=low, high=high)
 
 
-def _interval(result: BLEUScore, signature: str) -> tuple[float, float]:
+@dataclass(frozen=True)
+class Chrf:
+    """A chrF score from 0 to 100, with what is needed to compare it; its fields are as of Bleu."""
+
+    score: float
+    signature: str
+    sentences: int
+    low: float | None = None
+    high: float | None = None
+
+
+def chrf(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap: int = 0) -> Chrf:
+    """chrF by sacreBLEU on raw sentences: the F-score of their character n-grams (Popovic 2015).
+
+    It counts n-grams of one to six characters, spaces left out, and weighs recall twice as much as
+    precision. So it sees that a word is nearly right, which BLEU does not. Its bootstrap draws the
+    same sentences as that of :func:`bleu`.
+
+    Args:
+        hypotheses, references, lowercase, bootstrap: as of :func:`bleu`.
+
+    Raises:
+        TypeError, ValueError: as :func:`bleu`.
+    """
+    metric = CHRF(char_order=CHRF_ORDER, lowercase=lowercase)
+    result, signature, low, high = _corpus_score(metric, hypotheses, references, bootstrap)
+    return Chrf(result.score, signature, len(references), low=low, high=high)
+
+
+def _corpus_score(
+    metric: BLEU | CHRF, hypotheses: Side, references: Side, bootstrap: int
+) -> tuple[Any, str, float | None, float | None]:
+    """sacreBLEU's score, its signature, and the two ends of the interval, if one is asked for."""
+    _check(hypotheses, references)
+    whole(0, bootstrap=bootstrap)
+    if bootstrap == 1:
+        raise ValueError("bootstrap must be at least 2 for an interval, or 0 for none, not 1")
+    ours = unknown_as_one_word(hypotheses)
+    result = metric.corpus_score(ours, [list(references)], n_bootstrap=max(1, bootstrap))
+    signature = str(metric.get_signature())
+    low, high = _interval(result, signature) if bootstrap else (None, None)
+    return result, signature, low, high
+
+
+def _interval(result: BLEUScore | CHRFScore, signature: str) -> tuple[float, float]:
     """The bootstrap interval that sacreBLEU found: its report as JSON is the public way to it."""
     report = json.loads(result.format(width=12, signature=signature, is_json=True))
     mean = report.get("confidence_mean", 0.0)  # left out where all resamples have a BLEU of 0
@@ -154,6 +192,47 @@ def bleu_statistics(
         one = metric.sentence_score(ours, [reference])
         rows.append([one.sys_len, one.ref_len, *one.counts, *one.totals])
     return np.array(rows)
+
+
+def chrf_statistics(hypotheses: Side, references: Side, lowercase: bool = False) -> np.ndarray:
+    """What chrF adds up over sentences: (N, 18) whole numbers.
+
+    For each n = 1..6 three columns, in sacreBLEU's order: the character n-grams of the translation
+    (none where the reference has none), those of the reference, and those that both have.
+
+    Raises:
+        TypeError, ValueError: as :func:`chrf`.
+    """
+    _check(hypotheses, references)
+    rows = []
+    for pair in zip(unknown_as_one_word(hypotheses), references, strict=True):
+        ours, theirs = ("".join((s.lower() if lowercase else s).split()) for s in pair)
+        row: list[int] = []
+        for n in range(1, CHRF_ORDER + 1):
+            written, wanted = (
+                Counter(text[k : k + n] for k in range(len(text) - n + 1))
+                for text in (ours, theirs)
+            )
+            row += [written.total() if wanted else 0, wanted.total(), (written & wanted).total()]
+        rows.append(row)
+    return np.array(rows)
+
+
+def chrf_of(sums: np.ndarray) -> np.ndarray:
+    """chrF from sums of the rows of :func:`chrf_statistics`, each of shape (..., 18), to (...)."""
+    counts = sums.reshape(*sums.shape[:-1], CHRF_ORDER, 3).astype(float)
+    written, wanted, right = np.moveaxis(counts, -1, 0)
+    there = (written > 0) & (wanted > 0)  # orders that count
+    shares = [
+        np.divide(right, all_, out=np.zeros_like(right), where=there).sum(-1)
+        / np.maximum(there.sum(-1), 1)
+        for all_ in (written, wanted)
+    ]
+    precision, recall = shares
+    weighed = 4 * precision + recall  # beta = 2
+    return 100 * np.divide(
+        5 * precision * recall, weighed, out=np.zeros_like(weighed), where=weighed > 0
+    )
 
 
 def _check(hypotheses: Side, references: Side) -> None:
@@ -228,6 +307,37 @@ def texts(model: Model, translations: Sequence[Translation]) -> list[str]:
 def references(pairs: Sequence[Pair], tokenised: bool = False) -> list[str]:
     """What BLEU compares with: each pair's target, raw, or its words with spaces between them."""
     return [" ".join(pair.target) if tokenised else pair.target_text for pair in pairs]
+
+
+def bleu_by_protocol(
+    model: Model, found: Sequence[Translation], pairs: Sequence[Pair], *, words: bool
+) -> list[Bleu]:
+    """BLEU of the same translations as different papers report it; never to be mixed.
+
+    Work on Multi30k mostly counts lower-cased words as Moses parts them. sacreBLEU's own way, made
+    for comparing papers, takes the sentences as they would be printed and parts them itself (Post
+    2018). The signatures tell them apart.
+
+    Args:
+        model: a translator or an ensemble.
+        found: its translations, in the pieces of its vocabulary.
+        pairs: what it translated, in whole words.
+        words: whether Moses parted the words of the pairs, so that they can be counted, too.
+
+    Returns:
+        sacreBLEU's, with case ignored; the same with case, if the model writes any; then, if asked
+        for, that of lower-cased Moses words.
+    """
+    printed = texts(model, found)
+    theirs = references(pairs)
+    scores = [bleu(printed, theirs, lowercase=True)]
+    if not model.target_vocabulary.lower:
+        scores.append(bleu(printed, theirs))
+    if words:
+        ours = [" ".join(model.target_vocabulary.units.join(one.words)) for one in found]
+        theirs = references(pairs, tokenised=True)
+        scores.append(bleu(ours, theirs, lowercase=True, tokenised=True))
+    return scores
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,8 @@ class Corpus:
     ``report`` counts what happened on the way in (pairs read, dropped, kept). The grammar's corpus
     also has ``long``, pairs longer than any of ``train``, and ``names``, pairs with a name that
     ``train`` never shows. ``pieces``, if there are any, are the subwords of source and target.
-    Two facts say how recorded runs treat the text. ``own_text``: it is this project's own, so its
-    translations may be kept. ``bleu_of_words``: BLEU is measured on the words themselves, in lower
-    case, as work on Multi30k reports it; otherwise on sentences as one would print them.
+    With ``bleu_of_words``, BLEU is measured on the words themselves, in lower case, as work on
+    Multi30k reports it; otherwise on sentences as one would print them.
     """
 
     name: str
@@ -82,7 +81,6 @@ class Corpus:
     names: list[Pair] = field(default_factory=list, repr=False)
     report: dict[str, int] = field(default_factory=dict)
     pieces: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
-    own_text: bool = False
     bleu_of_words: bool = False
     tokeniser: str = "moses"
     origin: dict[str, Any] = field(default_factory=dict, repr=False)

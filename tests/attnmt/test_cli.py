@@ -25,10 +25,9 @@ from attnmt.book.live import view
 from attnmt.corpus import Corpus
 from attnmt.evidence import record as recording
 from attnmt.evidence import store
-from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.plan import planned
-from attnmt.evidence.protocols import protocols
-from attnmt.evidence.store import PerSentence, load_run
+from attnmt.evidence.plan import CORPORA, planned
+from attnmt.evidence.store import load_run
+from attnmt.metrics import bleu_by_protocol
 from attnmt.model import rnnsearch, sutskever
 from attnmt.objectives import CrossEntropy, precision_on
 
@@ -502,7 +501,7 @@ def test_evaluate_searches_as_it_is_told(run, trained, files):
     pairs = cli.CORPORA["files"](**files).test
     model = Translator.load(trained)
     found = beam_search(model, [pair.source for pair in pairs], **how)
-    scores = protocols(model, found, pairs, words=False)
+    scores = bleu_by_protocol(model, found, pairs, words=False)
     assert said.splitlines()[:2] == [f"BLEU {one.score:.2f} [{one.signature}]" for one in scores]
     _, greedy_said, _ = run("evaluate", trained, *given)
     assert said.splitlines()[0] != greedy_said.splitlines()[0]
@@ -518,7 +517,7 @@ def test_corpus_shows_counts_and_pairs(run):
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """The names of the runs that were made or measured, and where, if that was said.
+    """The names of the runs that were made, and where, if that was said.
 
     A folder of results that is empty at first has a run for each of them afterwards.
     """
@@ -526,10 +525,9 @@ def made(tmp_path, monkeypatch):
 
     def instead(name, work):
         found.append(name if work is None else (name, str(work)))
-        return replace(like, name=name), PerSentence({})
+        return replace(like, name=name), {}
 
-    for function in ("make_run", "measure_again"):
-        monkeypatch.setattr(recording, function, instead)
+    monkeypatch.setattr(recording, "make_run", instead)
     for module in (store, cli):
         monkeypatch.setattr(module, "results_folder", lambda: tmp_path)
     return found
@@ -544,9 +542,7 @@ def test_record_makes_the_runs_that_it_is_told_or_none(run, refused, made):
     assert made == names  # nothing was begun
 
 
-def test_record_of_a_tier_makes_what_it_lacks_also_of_models_or_measures_what_it_has(
-    run, refused, made, tmp_path
-):
+def test_record_of_a_tier_makes_what_it_lacks_also_of_models(run, made, tmp_path):
     first, second, *others = planned("A")
     for name in others:
         (tmp_path / f"{name}.json").touch()
@@ -562,19 +558,12 @@ def test_record_of_a_tier_makes_what_it_lacks_also_of_models_or_measures_what_it
     work.mkdir()
     for name in others:
         (work / f"{name}.safetensors").touch()
-    lacking = [(first, str(work)), (second, str(work))]
     assert run("record", "A", "--work", work)[0] == 0
-    assert made == lacking
+    assert made == [(first, str(work)), (second, str(work))]
     for name in (first, second):
         (work / f"{name}.safetensors").touch()
     _, said, shown = run("record", "A", "--work", work)
     assert said == "" and f"{told}, and their models are in {work}" in shown
-    made.clear()
-    for name in others:
-        (tmp_path / f"{name}.json").unlink()
-    assert run("record", "A", "--only_measure", "--work", work)[0] == 0
-    assert made == lacking
-    assert "--work FOLDER" in refused("record", "A", "--only_measure")
 
 
 # ---------------------------------------------------------------------- the command as a process

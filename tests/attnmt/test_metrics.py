@@ -1,4 +1,4 @@
-"""metrics.py: perplexity, BLEU, BLEU by length, AER, against cases worked by hand."""
+"""metrics.py: perplexity, BLEU, chrF, BLEU by length, AER, against cases worked by hand."""
 
 import math
 from collections import Counter
@@ -9,20 +9,37 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics import BLEU, CHRF
 
-from attnmt import Pair, alignment_error_rate, bleu, bleu_by_length, greedy, perplexity, rnnsearch
+from attnmt import (
+    Ensemble,
+    Pair,
+    alignment_error_rate,
+    beam_search,
+    bleu,
+    bleu_by_length,
+    greedy,
+    luong,
+    perplexity,
+    rnnsearch,
+)
 from attnmt.batches import make_batch
+from attnmt.corpus import Corpus, take_pairs
 from attnmt.metrics import (
     alignment_error_by_class,
     alignment_statistics,
+    bleu_by_protocol,
     bleu_statistics,
+    chrf,
+    chrf_of,
+    chrf_statistics,
     paired_bootstrap,
     references,
     sentence_losses,
     texts,
     without_unknown,
 )
+from attnmt.text.subwords import in_pieces
 
 # ------------------------------------------------------------------------------------ perplexity
 
@@ -98,20 +115,21 @@ def test_too_short_is_punished():
     assert score.brevity_penalty == pytest.approx(math.exp(1 - 7 / 4))
 
 
+@pytest.mark.parametrize(("score", "metric"), [(bleu, BLEU), (chrf, CHRF)])
 @pytest.mark.parametrize("resamples", [2, 39, 40, 200])
-def test_the_bootstrap_interval_is_that_of_resampling_by_hand(resamples):
-    """The mean of the resamples' BLEU, and half the range of the middle 95% on either side."""
+def test_the_bootstrap_interval_is_that_of_resampling_by_hand(resamples, score, metric):
+    """The mean of the resamples' scores, and half the range of the middle 95% on either side."""
     hypotheses = [f"the {n} cats sat on the mat" if n % 3 else "no" for n in range(60)]
     references = [f"the {n} cats sat on the mat" for n in range(60)]
     draws = np.random.default_rng(12345).choice(60, size=(resamples, 60), replace=True)
     scores = sorted(
-        BLEU().corpus_score([hypotheses[k] for k in draw], [[references[k] for k in draw]]).score
+        metric().corpus_score([hypotheses[k] for k in draw], [[references[k] for k in draw]]).score
         for draw in draws
     )
     half = (scores[-1 - resamples // 40] - scores[resamples // 40]) / 2
-    found = bleu(hypotheses, references, bootstrap=resamples)
-    assert found.low == pytest.approx(np.mean(scores) - half, abs=1e-6)
-    assert found.high == pytest.approx(np.mean(scores) + half, abs=1e-6)
+    found = score(hypotheses, references, bootstrap=resamples)
+    assert found.low == pytest.approx(np.mean(scores) - half, abs=1e-5)
+    assert found.high == pytest.approx(np.mean(scores) + half, abs=1e-5)
 
 
 def test_where_nothing_is_right_the_interval_is_0_to_0():
@@ -360,6 +378,80 @@ def test_bleu_follows_from_what_is_counted_in_each_sentence():
             score = BLEU.compute_bleu(counts[:4], counts[4:], one, other, "exp").score
             by_package = bleu([ours[k] for k in chosen], [references[k] for k in chosen], lowercase)
             assert score == pytest.approx(by_package.score)
+
+
+CHRF_CASES = (
+    ["The cat sits.", "a <unk> dog", "", "ab", "völlig falsch", "the same"],
+    ["the cat sat", "a small dog", "the cat", "a", "", "the same"],
+)
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_chrf_is_sacrebleus_and_follows_from_what_is_counted_in_each_sentence(lowercase):
+    """Also where a side is empty, or shorter than an n-gram."""
+    rows = chrf_statistics(*CHRF_CASES, lowercase)
+    assert rows.shape == (6, 18)
+    for chosen in ([0, 1, 2, 3, 4, 5], [0, 0, 3], [2], [3, 4]):
+        ours, theirs = ([side[k] for k in chosen] for side in CHRF_CASES)
+        expected = CHRF(lowercase=lowercase).corpus_score(ours, [theirs])
+        found = chrf(ours, theirs, lowercase)
+        assert found.score == pytest.approx(expected.score)
+        assert chrf_of(rows[chosen].sum(axis=0)) == pytest.approx(expected.score)
+    assert ("case:lc" in found.signature) == lowercase and "nc:6|nw:0" in found.signature
+    assert chrf_of(np.stack([rows[:2].sum(axis=0), 0 * rows[0]])).tolist() == [
+        pytest.approx(chrf(*(side[:2] for side in CHRF_CASES), lowercase).score),
+        0,
+    ]
+
+
+def test_bad_input_to_chrf_is_named():
+    for score in (chrf, chrf_statistics):
+        with pytest.raises(TypeError, match="lists of sentences"):
+            score("a cat", "a cat")
+        with pytest.raises(ValueError, match="1 hypotheses for 2 references"):
+            score(["a"], ["a", "b"])
+
+
+# --------------------------------------------------------------------------- BLEU by protocol
+
+RAW = [
+    ("Anna's Hund schläft, oder?", "Anna's dog sleeps, doesn't it?"),
+    ("Der alte Mann sieht Anna.", "The old man sees Anna."),
+    ("Peter mag keine Hunde.", "Peter doesn't like dogs."),
+]
+
+
+@pytest.mark.parametrize("subwords", [None, 45])
+@pytest.mark.parametrize("lower", [True, False])
+def test_each_protocol_is_sacrebleus(lower, subwords):
+    """Words are joined from pieces before they are counted; an ensemble is measured alike."""
+    pairs = take_pairs(RAW, ("de", "en"), lower, max_length=50, report={})
+    plain = Corpus("tiny", "de", "en", pairs, pairs, pairs, vocabulary_size=50, lower=lower)
+    cut = in_pieces(plain, subwords)
+    model = Ensemble([luong(cut, hidden=8, seed=seed) for seed in (0, 1)])
+    found = beam_search(model, [pair.source for pair in cut.test])
+    # what an untrained model writes has no n-gram of the reference, so give it some
+    found = [replace(one, words=list(pair.target)[:-2]) for one, pair in zip(found, cut.test)]
+    *printed, words = bleu_by_protocol(model, found, plain.test, words=True)
+    theirs = [english for _, english in RAW]
+    ours = texts(model, found)
+    expected = [BLEU(lowercase=True)] if lower else [BLEU(lowercase=True), BLEU()]
+    assert [one.score for one in printed] == [
+        metric.corpus_score(ours, [theirs]).score for metric in expected
+    ]
+    assert ["case:lc" in one.signature for one in printed] == [True, False][: len(expected)]
+    joined = [list(one.words) for one in found]
+    if subwords:
+        joined = ["".join(one).replace("▁", " ").split() for one in joined]
+    wanted = [[" ".join(pair.target) for pair in plain.test]]
+    by_words = BLEU(lowercase=True, tokenize="none").corpus_score(
+        [" ".join(one) for one in joined], wanted
+    )
+    assert words.score == by_words.score > 0
+    assert "tok:none" in words.signature
+
+
+# ------------------------------------------------------------------------------------ AER, losses
 
 
 def test_alignment_error_follows_from_what_is_counted_in_each_pair(corpus):

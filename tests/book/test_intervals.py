@@ -9,7 +9,7 @@ import nbformat.v4 as nb
 import pytest
 
 from attnmt.book.figures import forest
-from attnmt.evidence.claims import judge, verdict_table
+from attnmt.evidence.verdicts import judge, verdict_table
 from press.contents import ROOT
 from press.reading import cells_of
 

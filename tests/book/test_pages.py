@@ -11,8 +11,7 @@ from mdit_py_plugins.anchors.index import slugify
 
 import attnmt
 from attnmt.book.tables import with_range
-from attnmt.evidence.folders import results_folder
-from attnmt.evidence.plan import planned
+from attnmt.evidence.plan import planned, results_folder
 from attnmt.evidence.store import load_run, read_study
 from press import reading
 from press.contents import ROOT

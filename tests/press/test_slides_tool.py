@@ -11,7 +11,8 @@ from sphinx.application import Sphinx
 
 from attnmt.book.figures.forest import forest, label
 from attnmt.book.live.glosses import gloss
-from attnmt.evidence.claims import Row, load_claims
+from attnmt.evidence.claims import load_claims
+from attnmt.evidence.verdicts import Row
 from press.editions import korean, slides
 from press.extensions.formulas import mathml
 

@@ -11,10 +11,9 @@ import torch
 
 from attnmt import beam_search, bleu, force_align, grammar_corpus, greedy, luong
 from attnmt.corpus import Pair
-from attnmt.evidence.folders import results_folder
 from attnmt.evidence.links import best_possible
-from attnmt.evidence.plan import model_arguments, planned, recipe_of
-from attnmt.evidence.store import load_run, load_statistics, load_translations, read_study
+from attnmt.evidence.plan import model_arguments, planned, recipe_of, results_folder
+from attnmt.evidence.store import load_run, load_statistics, read_study
 from attnmt.metrics import alignment_error_rate, texts
 from studies import coverage, first_words, gold_links, lock_on, long_sources, score_recipes
 from studies import searches as of_searches
@@ -229,7 +228,7 @@ def first_words_ask_only_after_right_ones(stored):
     for name, found in stored["counts"].items():
         assert load_run(name).corpus["fingerprint"] == stored["corpus"]["fingerprint"]
         asked, right = found["asked"], found["right"]
-        assert asked[0] == stored["sentences"] < len(load_translations(name)["test"])
+        assert asked[0] == stored["sentences"] < len(load_statistics(name)["test_length"])
         assert asked[1:] == right[:-1]  # these references have more than PLACES words
         assert right == sorted(right, reverse=True)
 

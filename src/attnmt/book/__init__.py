@@ -22,14 +22,14 @@ MODULES = {
     "attnmt.book.tables": "NOTHING listed mean seeds show_source spread table with_range",
     "attnmt.book.toy_language": "TABLE TableModel next_words",
     "attnmt.book.window_alone": "attend_within",
-    "attnmt.evidence.claims": "ClaimList judge judge_runs verdict_table",
+    "attnmt.evidence.claims": "ClaimList",
     "attnmt.evidence.comparison": "BLEU_SCORE MARGIN_BLEU VERDICTS by_scores compare decide",
     "attnmt.evidence.links": "best_possible diagonal error_of forced_batches jump off_diagonal "
     "weights_on windows_on words_and_links",
-    "attnmt.evidence.measured": "measured",
     "attnmt.evidence.plan": "TITLES planned",
     "attnmt.evidence.record": "translate_sample",
     "attnmt.evidence.store": "load_run of_length read_study recorded",
+    "attnmt.evidence.verdicts": "judge judge_runs measured verdict_table",
 }
 MODULE_OF = {name: module for module, names in MODULES.items() for name in names.split()}
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from IPython.display import display
 
 from attnmt.book.tables import mean, seeds
-from attnmt.evidence.claims import judge
 from attnmt.evidence.store import Run, SampleTranslation, of_length, recorded
+from attnmt.evidence.verdicts import judge
 
 MIME = "application/vnd.attnmt.numbers+json"
 NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -1,7 +1,12 @@
 """The models that recorded runs are made of: the core's constructors, and those that it lacks.
 
 ``attention_only`` is the model of chapter 9. ``concat_fixed`` is Luong's concat as his footnote 15
-describes his own runs. Two have tied embeddings (:mod:`.tied`).
+describes his own runs.
+
+Two have *tied embeddings*: a word has one row of weights, which both reads it and writes it. Press
+and Wolf 2017, section 3: the output layer's weights are the decoder's embeddings. Where source and
+target have the same pieces, the encoder's are, too (their *three-way* tying). The core keeps the
+papers' separate matrices; here a model of the core is made, and its matrices are joined.
 """
 
 import os
@@ -9,11 +14,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from attnmt.attention import Concat, Score
-from attnmt.attention_only import attention_only
-from attnmt.evidence.tied import attention_only_tied, luong_tied
-from attnmt.model import CONSTRUCTORS, Constructor, Translator, Vocabularies, luong
+from attnmt.attention_only import SelfAttentionDecoder, attention_only
+from attnmt.decoder import LuongDecoder
+from attnmt.model import CONSTRUCTORS, Constructor, Translator, Vocabularies, luong, seeded
 
 # --------------------------------------------------------------------------- concat, footnote 15
 
@@ -60,6 +66,121 @@ def concat_fixed(corpus: Vocabularies, **arguments: Any) -> Translator:
     kept = {name: value for name, value in model.config.items() if name != "score"}
     model.config = kept | {"model": "concat_fixed"}
     return model
+
+
+# ----------------------------------------------------------------------------- tied embeddings
+
+
+class Scaled(nn.Embedding):
+    """An embedding whose weights are an output layer's, too: small ones, read as if they were not.
+
+    An output layer wants a variance of 1/m at first, a reader wants 1 (Vaswani et al. 2017, section
+    3.4, multiply by sqrt(m) likewise).
+
+    Args:
+        words: V, number of words.
+        m: size of a word's embedding.
+    """
+
+    def __init__(self, words: int, m: int):
+        super().__init__(words, m)
+        nn.init.normal_(self.weight, std=m**-0.5)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """Embeddings of words (...), with a mean square of 1 at first: (..., m)."""
+        return super().forward(words) * self.embedding_dim**0.5
+
+
+class TiedLuongDecoder(LuongDecoder):
+    """A :class:`.LuongDecoder` that writes with its embeddings E.
+
+    ``W_out`` leads from the attentional vector's n numbers to the m of an embedding.
+    """
+
+    bias: nn.Parameter
+
+    def readout(self, features: Tensor) -> Tensor:
+        """``E W_out h~_t + b``: (..., n) to (..., V)."""
+        return linear(self.W_out(self.drop(features)), self.embedding.weight, self.bias)
+
+
+class TiedSelfAttentionDecoder(SelfAttentionDecoder):
+    """A :class:`.SelfAttentionDecoder` that writes with its embeddings E."""
+
+    bias: nn.Parameter
+
+    def readout(self, features: Tensor) -> Tensor:
+        """``E x + b``: (..., n) to (..., V)."""
+        return linear(features, self.embedding.weight, self.bias)
+
+
+def tie(model: Translator) -> None:
+    """Let the output layer, and an encoder of the same pieces, have the decoder's embeddings."""
+    decoder = model.decoder
+    words, m = decoder.embedding.weight.shape
+    if isinstance(decoder, LuongDecoder):
+        decoder.__class__ = TiedLuongDecoder
+        decoder.W_out = nn.Linear(decoder.W_out.in_features, m, bias=False)
+    else:
+        decoder.__class__ = TiedSelfAttentionDecoder
+        del decoder.W_o
+    decoder.bias = nn.Parameter(torch.zeros(words))
+    decoder.embedding = Scaled(words, m)
+    if model.source_vocabulary.words == model.target_vocabulary.words:
+        model.encoder.embedding = decoder.embedding
+
+
+def luong_tied(corpus: Vocabularies, **arguments: Any) -> Translator:
+    """:func:`.luong` with tied embeddings.
+
+    Args:
+        corpus: gives the vocabularies. If both have the same pieces, all embeddings are tied.
+        arguments: as of :func:`.luong`.
+    """
+    return _tied(luong(corpus, **arguments), "luong_tied")
+
+
+def attention_only_tied(corpus: Vocabularies, **arguments: Any) -> Translator:
+    """:func:`.attention_only` with tied embeddings.
+
+    Args:
+        corpus: as for :func:`luong_tied`.
+        arguments: as of :func:`.attention_only`.
+    """
+    return _tied(attention_only(corpus, **arguments), "attention_only_tied")
+
+
+def _tied(model: Translator, name: str) -> Translator:
+    with seeded(model.config["seed"]):
+        tie(model)
+    model.config["model"] = name
+    return model
+
+
+def untied(model: Translator) -> Translator:
+    """The core's model that computes the same, for readers who know no other; else the model.
+
+    Its matrices are separate, and so larger: it is not for training.
+    """
+    config = dict(model.config)
+    made = config.pop("model", "")
+    if made not in ("luong_tied", "attention_only_tied"):
+        return model
+    E = model.decoder.embedding.weight.detach()  # (V, m)
+    weights = model.state_dict()
+    bias = weights.pop("decoder.bias")
+    read = E * E.size(1) ** 0.5
+    weights["decoder.embedding.weight"] = read
+    if model.encoder.embedding is model.decoder.embedding:
+        weights["encoder.embedding.weight"] = read
+    if made == "luong_tied":
+        plain, readout, W = luong, "W_out", E @ weights["decoder.W_out.weight"]
+    else:
+        plain, readout, W = attention_only, "W_o", E
+    weights |= {f"decoder.{readout}.weight": W, f"decoder.{readout}.bias": bias}
+    same = plain(model, **config).to(model.device)
+    same.load_state_dict(weights)
+    return same.train(model.training)
 
 
 # ------------------------------------------------------------------------------ all, by their names

@@ -2,18 +2,34 @@
 
 It lists tiers of runs, the systems with their arguments, the corpora with their recipes, and the
 further searches that a system is measured with. A run is named SYSTEM-CORPUS-SEED.
+
+A corpus is a function that returns a :class:`.Corpus` and takes ``train``, how many training pairs.
+To add one, list it in ``CORPORA``: then runs, studies and the command line know it by its name.
 """
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from attnmt.checks import one_of
-from attnmt.corpus import Corpus
-from attnmt.evidence.corpora import CORPORA
-from attnmt.evidence.folders import results_folder
+from attnmt.corpus import Corpus, corpus_from_files, grammar_corpus, multi30k
+from attnmt.evidence.joined import joined_captions
 from attnmt.recipes import RECIPES, Recipe
+
+CHECKOUT = Path(__file__).parents[3]
+LACKING = (
+    "the installed package has no {}, which come with the book: install it from the book's "
+    "repository, by `pip install .` there"
+)
+CORPORA: dict[str, Callable[..., Corpus]] = {
+    "grammar": grammar_corpus,
+    "multi30k": multi30k,
+    "joined": joined_captions,
+    "files": corpus_from_files,
+}
 
 TITLES = {  # what figures and tables call the systems
     "rnnencdec": "RNNencdec",
@@ -35,6 +51,18 @@ TITLES = {  # what figures and tables call the systems
 }
 
 
+def results_folder() -> Path:
+    """Where recorded runs lie: in the repository, or inside the installed package.
+
+    Raises:
+        FileNotFoundError: the package was installed without them.
+    """
+    for folder in (CHECKOUT / "results", Path(__file__).parent / "results"):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(LACKING.format("recorded runs"))
+
+
 @cache
 def read_plan() -> dict[str, Any]:
     """What ``results/runs.toml`` says: ``tiers``, ``systems``, ``corpora`` and ``searches``."""
@@ -45,9 +73,8 @@ def read_plan() -> dict[str, Any]:
 def planned(*tiers: str) -> dict[str, tuple[str, str, int]]:
     """System, corpus and seed of each run of the plan, or of some tiers, by the run's name.
 
-    They come tier by tier, and seed by seed.
-
-    Names of systems and corpora may have hyphens, so a name is looked up, not taken apart.
+    They come tier by tier, and seed by seed. Names of systems and corpora may have hyphens, so a
+    name is looked up, not taken apart.
 
     Raises:
         ValueError: no such tier.

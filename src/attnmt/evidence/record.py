@@ -1,11 +1,14 @@
 """Recording: a system of the plan is trained, and all that its run says is measured.
 
-``attnmt record NAME`` makes a run of :mod:`.plan` again; :mod:`.store` keeps it.
+``attnmt record NAME`` makes a run of :mod:`.plan` again; :mod:`.store` keeps it. A run's scores are
+those of greedy search. Some claims compare the same model with itself, searched in another way:
+with a beam, or with its unknown words replaced. ``results/runs.toml`` says which searches a system
+is recorded with.
 """
 
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,10 +18,16 @@ import torch
 
 from attnmt.checks import one_of
 from attnmt.corpus import Corpus, Pair
-from attnmt.decoding import Translation, force_align, greedy
-from attnmt.evidence.gold import gold_pairs, has_gold_links
-from attnmt.evidence.links import on_words
-from attnmt.evidence.models import MODELS, load
+from attnmt.decoding import (
+    Translation,
+    beam_search,
+    force_align,
+    greedy,
+    read_dictionary,
+    replace_unknown,
+)
+from attnmt.evidence.links import gold_pairs, has_gold_links, on_words
+from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import (
     load_corpus,
     model_arguments,
@@ -27,8 +36,7 @@ from attnmt.evidence.plan import (
     recipe_of,
     searches_of,
 )
-from attnmt.evidence.searches import entropies, monotone_steps, search_of
-from attnmt.evidence.store import PerSentence, Run, SampleTranslation, load_run, load_statistics
+from attnmt.evidence.store import Run, SampleTranslation, Statistics
 from attnmt.metrics import (
     Bleu,
     Bucket,
@@ -37,6 +45,7 @@ from attnmt.metrics import (
     bleu,
     bleu_by_length,
     bleu_statistics,
+    chrf_statistics,
     perplexity_of,
     references,
     sentence_losses,
@@ -50,6 +59,14 @@ from attnmt.text.subwords import cut_pairs, in_words
 from attnmt.training import best_device, fit
 
 TRANSLATED = ("test", "long", "names")
+Search = Callable[[Sequence[Pair], Sequence[Translation]], list[Translation]]
+BEAMS = {
+    "beam5": {"beam": 5},
+    "beam5-normalised": {"beam": 5, "length_penalty": 1.0},
+    "beam5-0.6": {"beam": 5, "length_penalty": 0.6},
+    "beam5-1.8": {"beam": 5, "length_penalty": 1.8},
+    "beam50": {"beam": 50},
+}
 
 
 def record(
@@ -63,7 +80,7 @@ def record(
     searches: Sequence[str] = (),
     modern: Mapping[str, Any] | None = None,
     **of_fit: Any,
-) -> tuple[Run, PerSentence]:
+) -> tuple[Run, Statistics]:
     """Train a model, translate the test pairs and some samples, and note down everything.
 
     Args:
@@ -73,6 +90,9 @@ def record(
         searches: further ones that are measured, see :func:`.search_of`.
         modern: arguments of :class:`.CrossEntropy`, if that is the objective.
         of_fit: further arguments of :func:`~attnmt.training.fit`.
+
+    Returns:
+        The run, and what was counted in each test sentence, as of :func:`.load_statistics`.
     """
     modern = dict(modern or {})
     if "precision" in modern:  # the run says which one it had
@@ -80,8 +100,7 @@ def record(
         modern["precision"] = precision_on(device, modern["precision"])
     objective = CrossEntropy(**modern) if modern else likelihood
     history = fit(model, corpus, recipe, seed=seed, objective=objective, **of_fit)
-    sentences, search_cpu_seconds = measure(model, corpus, searches)
-    statistics = sentences.statistics
+    statistics, translations, search_cpu_seconds = measure(model, corpus, searches)
     run = Run(
         name=name,
         command=f"attnmt record {name}",
@@ -92,8 +111,8 @@ def record(
         parameters=sum(weights.numel() for weights in model.parameters()),
         history=history,
         test_perplexity=perplexity_of(statistics["test_losses"]),
-        parts=bleu_of_parts(sentences.translations, corpus),
-        by_length=bleu_of_lengths(sentences.translations, corpus),
+        parts=bleu_of_parts(translations, corpus),
+        by_length=bleu_of_lengths(translations, corpus),
         aer=aer_of(statistics),
         samples=[translate_sample(model, text) for text in samples],
         versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
@@ -102,10 +121,10 @@ def record(
         modern=modern,
         device=model.device.type,
     )
-    return run, sentences if corpus.own_text else PerSentence(statistics)
+    return run, statistics
 
 
-def aer_of(statistics: Mapping[str, np.ndarray]) -> float | None:
+def aer_of(statistics: Statistics) -> float | None:
     """Of the test pairs; else of the captions with gold links; None if neither was measured."""
     links = [statistics[key] for key in ("test_aer", "gold_aer") if key in statistics]
     return alignment_error_rate_of(links[0]) if links else None
@@ -148,10 +167,14 @@ def as_scored(model: Translator, found: Sequence[Translation], corpus: Corpus) -
 
 def measure(
     model: Translator, corpus: Corpus, searches: Sequence[str] = ()
-) -> tuple[PerSentence, float]:
-    """Translate all test pairs of a corpus, and count; also the CPU-seconds of greedy search.
+) -> tuple[Statistics, dict[str, list[str]], float]:
+    """Translate all test pairs of a corpus, and count.
 
     Of a corpus in pieces, words are counted; losses and their tokens are of pieces.
+
+    Returns:
+        What was counted, as of :func:`.load_statistics`; the translations of each part; and the
+        CPU-seconds of greedy search.
     """
     whole = in_words(corpus)
     statistics: dict[str, np.ndarray] = {}
@@ -167,7 +190,14 @@ def measure(
         translations[part] = as_scored(model, found, corpus)
         theirs = references(getattr(whole, part), corpus.bleu_of_words)
         count = partial(bleu_counts, theirs=theirs, tokenised=corpus.bleu_of_words)
-        counted = {"bleu": count(translations[part])}
+        counted = {
+            "bleu": count(translations[part]),
+            "chrf": chrf_statistics(translations[part], theirs, lowercase=True),
+        }
+        if corpus.target_language == "en":
+            units = model.target_vocabulary.units
+            negations = [units.join(one.words).count("not") for one in found]
+            counted["negations"] = np.array(negations, dtype=np.uint8)
         counted |= _without_translations(model, pairs)
         counted["length"] = np.array([len(p.source) for p in getattr(whole, part)], dtype=np.uint16)
         if model.attends and not corpus.pieces:
@@ -178,12 +208,12 @@ def measure(
     if model.attends and has_gold_links(corpus):
         units = model.source_vocabulary.units, model.target_vocabulary.units
         statistics["gold_aer"] = link_statistics(model, cut_pairs(gold_pairs(whole), *units))
-    return PerSentence(statistics, translations), search_cpu_seconds
+    return statistics, translations, search_cpu_seconds
 
 
-def bleu_counts(said: list[str], theirs: list[str], tokenised: bool) -> np.ndarray:
+def bleu_counts(ours: list[str], theirs: list[str], tokenised: bool) -> np.ndarray:
     """:func:`.bleu_statistics`, small: (N, 10)."""
-    found = bleu_statistics(said, theirs, lowercase=True, tokenised=tokenised)
+    found = bleu_statistics(ours, theirs, lowercase=True, tokenised=tokenised)
     return found.astype(np.uint16)
 
 
@@ -214,10 +244,59 @@ def translate_sample(model: Translator, text: str) -> SampleTranslation:
     return SampleTranslation(source, found.words, found.score, alignment=weights)
 
 
+# ---------------------------------------------------------------- searches, and how attention moves
+
+
+def search_of(name: str, model: Translator, corpus: Corpus) -> Search:
+    """ "replaced", or one of ``BEAMS``; it takes pairs and their greedy translations.
+
+    "replaced" looks the source word of each ``<unk>`` up in a dictionary that is read off the
+    model's own alignments of the training pairs, or copies it (Luong et al. 2015, section 4.2).
+    """
+    if name == "replaced":
+        dictionary = read_dictionary(force_align(model, corpus.train), corpus.train)
+        return lambda pairs, written: replace_unknown(
+            written, [pair.source for pair in pairs], dictionary
+        )
+    return lambda pairs, written: beam_search(model, [pair.source for pair in pairs], **BEAMS[name])
+
+
+def monotone_steps(translations: Sequence[Translation]) -> np.ndarray:
+    """How often attention goes forwards or stays, from one written word to the next.
+
+    Returns:
+        Two counts a sentence, (sentences, 2), of steps on which the strongest source word is not
+        left of the one before, and of all steps, one fewer than words.
+    """
+    rows = []
+    for found in translations:
+        steps = np.diff(found.alignment.argmax(axis=1)) if len(found.words) else np.empty(0)
+        rows.append([np.count_nonzero(steps >= 0), len(steps)])
+    return np.array(rows, dtype=np.uint16).reshape(-1, 2)
+
+
+def entropies(translations: Sequence[Translation]) -> np.ndarray:
+    """How spread the weights of the written words are.
+
+    Weights that do not add up to one, as local-p's, are normalised first: else they have no
+    entropy.
+
+    Returns:
+        Two numbers a sentence, (sentences, 2), the bits summed over the words, and the words.
+    """
+    rows = []
+    for found in translations:
+        weights = found.alignment.astype(float)  # (T, S)
+        weights /= weights.sum(axis=1, keepdims=True)
+        surprise = np.log2(weights, where=weights > 0, out=np.zeros_like(weights))
+        rows.append([-(weights * surprise).sum(), len(weights)])
+    return np.array(rows, dtype=np.float32).reshape(-1, 2)
+
+
 # --------------------------------------------------------------------------- runs of the plan
 
 
-def make_run(name: str, work: Path | None = None, progress: bool = True) -> tuple[Run, PerSentence]:
+def make_run(name: str, work: Path | None = None, progress: bool = True) -> tuple[Run, Statistics]:
     """Make a run of the plan again.
 
     Args:
@@ -238,7 +317,7 @@ def make_run(name: str, work: Path | None = None, progress: bool = True) -> tupl
     arguments = model_arguments(system, corpus_name)
     model = MODELS[arguments.pop("model")](corpus, **arguments, seed=seed)
     checkpoint = work / f"{name}.checkpoint" if work else None
-    run, sentences = record(
+    run, statistics = record(
         name,
         model,
         corpus,
@@ -257,30 +336,4 @@ def make_run(name: str, work: Path | None = None, progress: bool = True) -> tupl
     if work:
         model.save(work / f"{name}.safetensors")
         checkpoint.unlink()
-    return run, sentences
-
-
-def measure_again(name: str, work: Path, folder: Path | None = None) -> tuple[Run, PerSentence]:
-    """Measure a recorded run once more, by the model that :func:`make_run` left in ``work``.
-
-    So a run that was recorded before a search or a statistic was thought of gets it, too.
-
-    Raises:
-        ValueError: the model does not write what was recorded, so it is another one.
-        FileNotFoundError: there is no such run, or no such model.
-    """
-    one_of(planned(), name=name)
-    system, corpus_name, _ = planned()[name]
-    run = load_run(name, folder)
-    path = work / f"{name}.safetensors"
-    corpus = load_corpus(corpus_name)
-    sentences, _ = measure(load(path), corpus, searches_of(system, corpus_name))
-    before = load_statistics(name, folder)
-    counts = [f"{part}_bleu" for part in run.parts]
-    if not all(np.array_equal(before[key], sentences.statistics[key]) for key in counts):
-        found = bleu_of_parts(sentences.translations, corpus)["test"]
-        raise ValueError(
-            f"{path} has a BLEU of {found.score:.2f}, and the run {name!r} "
-            f"{run.bleu.score:.2f}: it is another model. Make the run again: attnmt record {name}"
-        )
-    return run, sentences if corpus.own_text else PerSentence(sentences.statistics)
+    return run, statistics

@@ -6,17 +6,24 @@ cannot be reached, it reads from these files. A run is three of them:
 - ``NAME.json``: the model, the recipe, the learning curve, the scores, some translated samples;
 - ``sentences/NAME.npz``: for each test sentence, the counts that BLEU, AER and perplexity add up,
   so that two runs can be compared sentence by sentence;
-- ``translations/NAME.txt.gz``: every translation, so that a score can be measured anew, another
-  way. Only of text that is our own.
+- ``counts/NAME.npz``: the counts of each translation that came later, those of chrF and of *not*.
+  They have a file of their own because the verdicts hold a checksum of ``sentences``.
 
 What a study measured is one file, ``studies/NAME.json``.
+
+:func:`trained` says what a system was trained with, and whether more training would move it. Two
+systems that are compared should both have what they need. A system is *converged* when twice the
+updates, with its schedule stretched, move its mean test BLEU over two seeds by less than half a
+point. Tier V of ``results/runs.toml`` trains such systems, ``SYSTEM-doubled-CORPUS``; as they are
+recorded, they decide. Until then a system counts as *not converged* if its perplexity on validation
+still fell fast before the first halving of the learning rate: what little the last updates gain
+after that shows how low the rate is, not how much there is to learn.
 """
 
-import gzip
 import io
 import json
 import zipfile
-import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +31,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from attnmt.evidence.folders import results_folder
+from attnmt.evidence.plan import read_plan, results_folder
 from attnmt.files import write_aside
 from attnmt.metrics import Bleu, Bucket
 from attnmt.recipes import Recipe
@@ -80,40 +87,43 @@ class Run:
 RUN = TypeAdapter(Run)
 
 
-@dataclass(frozen=True)
-class PerSentence:
-    """What a run knows of each test sentence.
-
-    ``statistics`` has arrays with a row for each sentence of a part of the corpus, named
-    ``PART_bleu`` (:func:`.bleu_statistics`), ``PART_losses`` (:func:`.sentence_losses`),
-    ``PART_aer`` (:func:`.alignment_statistics`, where alignments are known and the model attends),
-    ``PART_length`` (words of the source) and ``PART_known`` (whether both vocabularies have all of
-    its words); for a model that attends ``PART_monotone`` (:func:`.monotone_steps`) and
-    ``PART_entropy`` (:func:`.entropies`); and ``PART_SEARCH_bleu`` of each further search.
-    ``gold_aer`` is of the captions that have gold links (:mod:`.gold`). The ``translations`` have
-    the sentences of each part, if the text is ours.
-    """
-
-    statistics: dict[str, np.ndarray]
-    translations: dict[str, list[str]] = field(default_factory=dict)
+COUNTS = ("chrf", "negations")  # how the names of arrays end that lie in counts/
+Statistics = Mapping[str, np.ndarray]
 
 
-def save_run(run: Run, sentences: PerSentence | None = None, folder: Path | None = None) -> Path:
+def save_run(run: Run, statistics: Statistics | None = None, folder: Path | None = None) -> Path:
     """Write a run, each file aside first, then renamed; ``NAME.json`` comes last."""
     folder = folder or results_folder()
     path = folder / f"{run.name}.json"
-    if sentences:
+    of_folder: dict[str, dict[str, np.ndarray]] = {}
+    for name, rows in (statistics or {}).items():
+        which = "counts" if name.endswith(COUNTS) else "sentences"
+        of_folder.setdefault(which, {})[name] = packed_chrf(rows) if "_chrf" in name else rows
+    for which, arrays in of_folder.items():
         packed = io.BytesIO()
-        np.savez_compressed(packed, allow_pickle=False, **sentences.statistics)
-        write_aside(_statistics_file(run.name, folder), packed.getvalue())
-        if sentences.translations:
-            lines = [
-                f"{part}\t{s}\n" for part, some in sentences.translations.items() for s in some
-            ]
-            packed_text = gzip.compress("".join(lines).encode(), mtime=0)
-            write_aside(_translations_file(run.name, folder), packed_text)
+        np.savez_compressed(packed, allow_pickle=False, **arrays)
+        write_aside(folder / which / f"{run.name}.npz", packed.getvalue())
     write_aside(path, RUN.dump_json(run) + b"\n")
     return path
+
+
+def packed_chrf(rows: np.ndarray) -> np.ndarray:
+    """Rows of :func:`.chrf_statistics`, (N, 18), as they are stored, (N, 8).
+
+    The characters of translation and reference say how many n-grams there are. Beside them stand
+    the n-grams that the reference lacks, mostly none.
+    """
+    written, wanted, right = np.moveaxis(rows.reshape(len(rows), -1, 3), 2, 0)
+    return np.column_stack([written[:, 0], wanted[:, 0], written - right]).astype(np.uint16)
+
+
+def unpacked_chrf(stored: np.ndarray) -> np.ndarray:
+    """The rows again: (N, 8) to (N, 18)."""
+    missed = stored[:, 2:].astype(int)
+    longer = np.arange(missed.shape[1])
+    written, wanted = (np.maximum(stored[:, [k]].astype(int) - longer, 0) for k in (0, 1))
+    written *= wanted > 0  # as sacreBLEU counts: none where the reference has none
+    return np.stack([written, wanted, written - missed], axis=2).reshape(len(stored), -1)
 
 
 def load_run(name: str, folder: Path | None = None) -> Run:
@@ -147,54 +157,42 @@ def recorded(name: str, seeds: int) -> list[Run]:
 
 
 def load_statistics(name: str, folder: Path | None = None) -> dict[str, np.ndarray]:
-    """What a run counted in each test sentence: see :class:`PerSentence`.
+    """What a run counted in each test sentence.
+
+    Returns:
+        Arrays with a row for each sentence of a part of the corpus: ``PART_bleu``
+        (:func:`.bleu_statistics`), ``PART_chrf`` (:func:`.chrf_statistics`), ``PART_losses``
+        (:func:`.sentence_losses`), ``PART_aer`` (:func:`.alignment_statistics`, where alignments
+        are known and the model attends), ``PART_length`` (words of the source), ``PART_known``
+        (whether both vocabularies have all of its words), and ``PART_negations`` (how often an
+        English translation says *not*); for a model that attends ``PART_monotone``
+        (:func:`.monotone_steps`) and ``PART_entropy`` (:func:`.entropies`); and
+        ``PART_SEARCH_bleu`` of each further search. ``gold_aer`` is of the captions that have gold
+        links. Runs on captions that were recorded before chrF was counted have none of it.
 
     Raises:
         FileNotFoundError: the run kept nothing of its sentences.
-        ValueError: the file is damaged.
+        ValueError: a file is damaged.
     """
-    path = _statistics_file(name, folder or results_folder())
-    if not path.exists():
-        raise FileNotFoundError(f"run {name!r} kept nothing of its sentences: there is no {path}")
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise _damaged(path, name, error) from error
-
-
-def load_translations(name: str, folder: Path | None = None) -> dict[str, list[str]]:
-    """The translations of a run, as sentences, for each part of its corpus.
-
-    They are in the repository, not in the installed package.
-
-    Raises:
-        FileNotFoundError: the run kept none.
-        ValueError: the file is damaged.
-    """
-    path = _translations_file(name, folder or results_folder())
-    if not path.exists():
-        raise FileNotFoundError(f"run {name!r} kept no translations: there is no {path}")
-    found: dict[str, list[str]] = {}
-    try:
-        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
-            part, sentence = line.split("\t")
-            found.setdefault(part, []).append(sentence)
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise _damaged(path, name, error) from error
+    folder = folder or results_folder()
+    paths = [folder / which / f"{name}.npz" for which in ("sentences", "counts")]
+    found: dict[str, np.ndarray] = {}
+    for path in filter(Path.exists, paths):
+        try:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+                found |= {
+                    key: unpacked_chrf(arrays[key]) if "_chrf" in key else arrays[key]
+                    for key in arrays.files
+                }
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise _damaged(path, name, error) from error
+    if not found:
+        raise FileNotFoundError(f"run {name!r} kept nothing of its sentences: no {paths[0]}")
     return found
 
 
 def _damaged(path: Path, name: str, why: Exception | str) -> ValueError:
     return ValueError(f"{path} is damaged ({why}). Make it again with: attnmt record {name}")
-
-
-def _statistics_file(name: str, folder: Path) -> Path:
-    return folder / "sentences" / f"{name}.npz"
-
-
-def _translations_file(name: str, folder: Path) -> Path:
-    return folder / "translations" / f"{name}.txt.gz"
 
 
 def of_length(run: Run, shortest: int) -> float:
@@ -221,3 +219,91 @@ def read_study(name: str) -> dict[str, Any]:
         there = ", ".join(sorted(file.stem for file in folder.glob("*.json")))
         raise FileNotFoundError(f"no study {name!r} in {folder}. There are: {there}")
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+# --------------------------------------------------------------------- cost and convergence
+
+CLOSE = 0.5  # BLEU by which twice the updates may move a converged system
+PAIRS = 2  # seeds that are doubled
+FALLING = 0.05  # of its perplexity, in the tenth of all updates before the first halving
+NOT_TESTED = "convergence not tested by doubling"
+
+Load = Callable[[str, int], Sequence[Run]]  # from SYSTEM-CORPUS and a number of seeds
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One side of a comparison.
+
+    Attributes:
+        system: as in ``runs.toml``.
+        updates: of each seed.
+        cpu_seconds: of training, the mean over seeds.
+        converged: in words.
+        found_with_dot: its recipe was found with dot, and it has another score or local-p.
+    """
+
+    system: str
+    updates: int
+    cpu_seconds: float
+    converged: str
+    found_with_dot: bool
+
+    @property
+    def text(self) -> str:
+        """For a table."""
+        cost = f"{self.updates:,} updates, {self.cpu_seconds:,.0f} CPU-seconds"
+        return f"{self.system}: {cost}; {self.converged}"
+
+
+def doubled(stem: str) -> str:
+    """The name of ``SYSTEM-CORPUS`` with twice the updates."""
+    system, _, corpus = stem.rpartition("-")
+    return f"{system}-doubled-{corpus}"
+
+
+def trained(stem: str, runs: Sequence[Run], load: Load) -> Trained:
+    """What the recorded runs of ``SYSTEM-CORPUS`` were trained with, seeds 0 and 1 first.
+
+    Args:
+        stem: of the runs' names.
+        runs: one for each seed, in the order of the seeds.
+        load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
+    """
+    updates = runs[0].history.curve[-1].updates
+    twice = load(doubled(stem), PAIRS)
+    if len(twice) == PAIRS:
+        means = [np.mean([run.bleu.score for run in some[:PAIRS]]) for some in (twice, runs)]
+        adds = float(means[0] - means[1])
+        moved = f"twice as many move BLEU by {adds:+.1f}".replace("-", "−")
+        state = "converged" if abs(adds) < CLOSE else "not converged"
+        converged = f"{state} after {updates:,} updates: {moved}"
+    elif np.median([fall(run) for run in runs]) > FALLING:
+        converged = f"not converged after {updates:,} updates"
+    else:
+        converged = NOT_TESTED
+    seconds = float(np.mean([run.history.cpu_seconds for run in runs]))
+    system = stem.rpartition("-")[0]
+    return Trained(system, updates, seconds, converged, found_with_dot=found_with_dot(system))
+
+
+def fall(run: Run) -> float:
+    """By what share validation perplexity fell in a tenth of all updates before the first halving.
+
+    It is 0 for a run whose rate is never halved.
+    """
+    recipe = run.recipe
+    if recipe.halve_after is None or recipe.fall:
+        return 0.0
+    updates = [point.updates for point in run.history.curve]
+    perplexities = [point.valid_perplexity for point in run.history.curve]
+    halved = updates[-1] * recipe.halve_after / recipe.epochs
+    begin, end = np.interp([halved - updates[-1] / 10, halved], updates, perplexities)
+    return float(1 - end / begin)
+
+
+def found_with_dot(system: str) -> bool:
+    """Whether a system has another score than dot, or local-p, and no recipe of its own."""
+    own = read_plan()["systems"].get(system, {})
+    other = own.get("score", "dot") != "dot" or own.get("window") == "local-p"
+    return (other or own.get("model") == "concat_fixed") and "recipe" not in own

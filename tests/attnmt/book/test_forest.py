@@ -9,8 +9,9 @@ from bs4 import BeautifulSoup
 from matplotlib.colors import to_rgb
 
 from attnmt.book.figures import forest
-from attnmt.evidence.claims import NOT_RUN, WAITING, Row, load_claims
+from attnmt.evidence.claims import load_claims
 from attnmt.evidence.comparison import by_scores, compare, decide
+from attnmt.evidence.verdicts import NOT_RUN, WAITING, Row
 
 LIST = load_claims()
 REASON = "no phrase-based system was trained here"

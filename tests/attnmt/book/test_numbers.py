@@ -5,8 +5,8 @@ import json
 import pytest
 
 from attnmt.book import numbers, write_numbers
-from attnmt.evidence import claims
 from attnmt.evidence.store import recorded
+from attnmt.evidence.verdicts import judge
 from press.contents import ROOT
 
 
@@ -54,8 +54,8 @@ def test_chapters_quote_what_the_files_of_their_runs_have():
     assert facts["aer_search"] == f"{from_files('rnnsearch', lambda run: run['aer']):.2f}"
     assert (facts["shown"], facts["seeds"]) == ("6 of 6", "5 seeds")
     local, whole = (recorded(f"luong-{name}-grammar", 8) for name in ("local-p-feeding", "feeding"))
-    (row,) = claims.judge(["l4-local-p-general"])
+    (row,) = judge(["l4-local-p-general"])
     assert numbers.local_numbers(local, whole)["same_score"] == row.ours
-    (row,) = claims.judge(["v-attention-only"])
+    (row,) = judge(["v-attention-only"])
     facts = numbers.lookup_numbers(recorded("attention-only-grammar", 5), runs["rnnsearch"])
     assert facts["only_verdict"] == row.verdict

@@ -44,5 +44,5 @@ def run(made):
 
 
 @pytest.fixture(scope="module")
-def sentences(made):
+def statistics(made):
     return made[1]

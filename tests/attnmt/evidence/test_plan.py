@@ -1,15 +1,44 @@
 """plan.py: what runs.toml says of systems, corpora and tiers."""
 
 from dataclasses import replace
+from inspect import isfunction, signature
 from itertools import pairwise
 
 import pytest
 
-from attnmt import Recipe
+from attnmt import Recipe, corpus
+from attnmt.evidence import joined
 from attnmt.evidence.models import MODELS
-from attnmt.evidence.plan import TITLES, model_arguments, planned, read_plan, recipe_of
+from attnmt.evidence.plan import CORPORA, model_arguments, planned, read_plan, recipe_of
 from attnmt.evidence.record import make_run
 from attnmt.recipes import BAHDANAU
+
+
+def test_every_function_that_makes_a_corpus_is_listed():
+    found = {
+        function
+        for function in (*vars(corpus).values(), *vars(joined).values())
+        if isfunction(function) and signature(function).return_annotation is corpus.Corpus
+    }
+    assert found == set(CORPORA.values())
+
+
+def test_the_plan_names_corpora_that_there_are():
+    for name, table in read_plan()["corpora"].items():
+        parameters = signature(CORPORA[table.get("corpus", name)]).parameters
+        assert {"train", *table.get("arguments", {})} <= set(parameters)
+        assert {"train", "curve", "recipe", "samples"} <= set(table), name  # what each run needs
+    assert {tier["corpus"] for tier in read_plan()["tiers"]} <= set(read_plan()["corpora"])
+
+
+def test_short_and_long_joined_captions_make_as_many_updates():
+    tables = read_plan()["corpora"]
+    updates = {
+        tables[name]["train"] / tables[name]["recipe"]["batch_size"]
+        for name in ("joined", "joined30")
+    }
+    assert len(updates) == 1
+    assert updates.pop() == 2 * tables["joined"]["curve"] == 2 * tables["joined30"]["curve"]
 
 
 def test_a_system_has_its_own_arguments_before_those_of_the_corpus(use):
@@ -82,14 +111,6 @@ def test_the_ladder_is_climbed_one_step_at_a_time():
 LADDER = ("base", "reverse", "dropout", "location", "feeding", "local-p")
 
 
-def test_a_tier_may_have_several_parts_and_keeps_their_order(use):
-    part = {"name": "D", "corpus": "long", "seeds": [0, 1], "systems": ["a"]}
-    tiers = [part, {**part, "name": "A"}, {**part, "corpus": "short", "seeds": [1]}]
-    use({"tiers": tiers})
-    assert list(planned("D")) == ["a-long-0", "a-long-1", "a-short-1"]
-    assert list(planned("A")) == ["a-long-0", "a-long-1"]
-
-
 def test_runs_come_seed_by_seed_and_a_system_may_have_a_recipe_of_its_own(corpus, use):
     of_corpus = {"train": 1, "recipe": {"epochs": 1}, "samples": [], "curve": 9}
     special = {"model": "rnnsearch", "hidden": 6, "recipe": "bahdanau"}
@@ -97,22 +118,18 @@ def test_runs_come_seed_by_seed_and_a_system_may_have_a_recipe_of_its_own(corpus
         "tiers": [
             {"name": "A", "corpus": "made", "seeds": [0, 1], "systems": ["special", "plain"]},
             {"name": "B", "corpus": "other", "seeds": [0], "systems": ["plain"]},
+            {"name": "A", "corpus": "other", "seeds": [1], "systems": ["plain"]},  # its second part
         ],
         "systems": {"plain": {"model": "rnnsearch", "hidden": 6}, "special": special},
         "corpora": {"made": of_corpus, "other": of_corpus},
     }
     use(here, {"made": corpus})
     first = ["special-made-0", "plain-made-0", "special-made-1", "plain-made-1"]
-    assert list(planned("A")) == first
-    assert list(planned()) == [*first, "plain-other-0"]
+    assert list(planned("A")) == [*first, "plain-other-1"]
+    assert list(planned()) == [*first, "plain-other-0", "plain-other-1"]
     with pytest.raises(ValueError, match="tier must be one of A, B, not 'Z'"):
         list(planned("Z"))
     run, _ = make_run("special-made-0", progress=False)
     assert run.recipe == BAHDANAU
     assert "recipe" not in run.model
     assert "recipe" in special  # the plan itself is not changed
-
-
-def test_every_recorded_system_has_a_title_of_its_own():
-    assert {system for system, _, _ in planned("A", "B").values()} <= set(TITLES)
-    assert len(set(TITLES.values())) == len(TITLES)

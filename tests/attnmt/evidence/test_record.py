@@ -1,7 +1,9 @@
-"""record.py: what is measured of a training, and runs of the plan."""
+"""record.py: what is measured of a training, each against a plain count; and runs of the plan."""
 
+import math
 import os
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from sacrebleu.metrics import BLEU
 from attnmt import (
     DataUnavailable,
     Recipe,
+    Translation,
     Translator,
     beam_search,
     bleu,
@@ -24,10 +27,18 @@ from attnmt import (
 )
 from attnmt.evidence import joined, plan
 from attnmt.evidence import record as recording
-from attnmt.evidence.plan import planned
-from attnmt.evidence.record import make_run, measure, measure_again, record
+from attnmt.evidence.plan import planned, read_plan
+from attnmt.evidence.record import (
+    BEAMS,
+    entropies,
+    make_run,
+    measure,
+    monotone_steps,
+    record,
+    search_of,
+)
 from attnmt.evidence.store import save_run
-from attnmt.metrics import alignment_error_rate, texts
+from attnmt.metrics import alignment_error_rate, chrf, chrf_of, texts
 from attnmt.model import sutskever
 from attnmt.objectives import CrossEntropy, precision_on
 from attnmt.text.subwords import in_pieces
@@ -67,8 +78,8 @@ def test_samples_have_a_weight_for_each_word_on_each_source_word(run):
             assert sum(row) == pytest.approx(1, abs=1e-3)
 
 
-def test_the_scores_follow_from_what_is_kept_of_each_sentence(run, sentences, corpus):
-    kept = sentences.statistics
+def test_the_scores_follow_from_what_is_kept_of_each_sentence(run, statistics, model, corpus):
+    kept = statistics
     assert {"test_monotone", "test_entropy"} < set(kept)
     assert all(len(rows) == len(corpus.test) for rows in kept.values())
     ours, theirs, *counts = kept["test_bleu"].sum(axis=0).tolist()
@@ -79,14 +90,12 @@ def test_the_scores_follow_from_what_is_kept_of_each_sentence(run, sentences, co
     assert np.exp(total / tokens) == pytest.approx(run.test_perplexity)
     sure, possible, predicted, known = kept["test_aer"].sum(axis=0)
     assert 1 - (sure + possible) / (predicted + known) == pytest.approx(run.aer)
+    found = greedy(model, [pair.source for pair in corpus.test])
+    references = [pair.target_text for pair in corpus.test]
+    expected = chrf(texts(model, found), references, lowercase=True).score
+    assert chrf_of(kept["test_chrf"].sum(axis=0)) == pytest.approx(expected)
+    assert kept["test_negations"].tolist() == [one.words.count("not") for one in found]
     assert kept["test_length"].tolist() == [len(pair.source) for pair in corpus.test]
-
-
-def test_translations_are_kept_of_a_text_of_our_own_only(model, corpus, sentences):
-    assert sentences.translations == {}  # this corpus is not said to be ours
-    own = replace(corpus, own_text=True)
-    found = record("own-made-0", model, own, Recipe(epochs=1), progress=False)[1]
-    assert len(found.translations["test"]) == len(corpus.test)
 
 
 def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch, use):
@@ -142,19 +151,19 @@ def captions(corpus):
 
 def test_bleu_of_captions_is_of_words_as_sacrebleu_counts_them(captions, sharp, monkeypatch):
     monkeypatch.setattr(recording, "gold_pairs", lambda corpus: corpus.test[:4])
-    sentences = measure(sharp, captions, ["beam5"])[0]
-    assert sentences.statistics["gold_aer"].shape == (4, 4)
+    statistics, translations, _ = measure(sharp, captions, ["beam5"])
+    assert statistics["gold_aer"].shape == (4, 4)
     sources = [pair.source for pair in captions.test]
     theirs = [" ".join(pair.target) for pair in captions.test]
     for key, search in (("test_bleu", greedy), ("test_beam5_bleu", beam_search)):
         ours = [" ".join(found.words).replace("<unk>", "?") for found in search(sharp, sources)]
         expected = BLEU(lowercase=True, tokenize="none").corpus_score(ours, [theirs])
-        length, of_reference, *counts = sentences.statistics[key].sum(axis=0).tolist()
+        length, of_reference, *counts = statistics[key].sum(axis=0).tolist()
         assert (length, of_reference) == (expected.sys_len, expected.ref_len)
         assert counts == [*expected.counts, *expected.totals]
-    scored = recording.bleu_of_parts(sentences.translations, captions)["test"]
+    scored = recording.bleu_of_parts(translations, captions)["test"]
     assert "tok:none" in scored.signature and "case:lc" in scored.signature
-    buckets = recording.bleu_of_lengths(sentences.translations, captions)
+    buckets = recording.bleu_of_lengths(translations, captions)
     assert all("tok:none" in bucket.bleu.signature for bucket in buckets)
 
 
@@ -164,20 +173,19 @@ def test_captions_in_pieces_are_counted_in_words(captions, monkeypatch):
     assert sum(len(pair.source) for pair in cut.test) > sum(len(p.source) for p in captions.test)
     monkeypatch.setattr(recording, "gold_pairs", lambda corpus: corpus.test)
     model = luong(cut, hidden=8)
-    found = measure(model, cut, ["beam5"])[0]
-    statistics = found.statistics
+    statistics, translations, _ = measure(model, cut, ["beam5"])
     assert statistics["test_length"].tolist() == [len(pair.source) for pair in captions.test]
     lengths = [len(pair.target) for pair in captions.test]
     for key in ("test_bleu", "test_beam5_bleu"):
         assert statistics[key][:, 1].tolist() == lengths
     units = model.target_vocabulary.units
     wrote = greedy(model, [pair.source for pair in cut.test])
-    assert found.translations["test"] == [" ".join(units.join(one.words)) for one in wrote]
+    assert translations["test"] == [" ".join(units.join(one.words)) for one in wrote]
     links = force_align(model, cut.test)  # between words
     assert recording.aer_of(statistics) == alignment_error_rate(links, captions.test)
     assert statistics["test_losses"][:, 1].tolist() == [len(p.target) + 1 for p in cut.test]
-    buckets = recording.bleu_of_lengths(found.translations, cut)
-    assert buckets == recording.bleu_of_lengths(found.translations, captions)
+    buckets = recording.bleu_of_lengths(translations, cut)
+    assert buckets == recording.bleu_of_lengths(translations, captions)
     sample = recording.translate_sample(model, captions.test[0].source_text)
     assert sample.source == list(captions.test[0].source)
     assert [len(row) for row in sample.alignment] == [len(sample.source)] * len(sample.words)
@@ -186,16 +194,15 @@ def test_captions_in_pieces_are_counted_in_words(captions, monkeypatch):
 def test_of_captions_no_sentence_is_kept(captions, tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "gold_pairs", lambda corpus: corpus.test)
     model = rnnsearch(captions, hidden=6)
-    run, sentences = record("x-multi30k-0", model, captions, Recipe(epochs=1), progress=False)
+    run, statistics = record("x-multi30k-0", model, captions, Recipe(epochs=1), progress=False)
     assert run.aer == pytest.approx(
         alignment_error_rate(force_align(model, captions.test), captions.test)
     )
-    save_run(run, sentences, tmp_path)
-    assert sorted(path.name for path in tmp_path.rglob("*.*")) == [
-        "x-multi30k-0.json",
-        "x-multi30k-0.npz",
-    ]
-    assert all(rows.dtype.kind in "uifb" for rows in sentences.statistics.values())
+    save_run(run, statistics, tmp_path)
+    files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*"))
+    name = "x-multi30k-0"
+    assert files == [f"counts/{name}.npz", f"sentences/{name}.npz", f"{name}.json"]
+    assert all(rows.dtype.kind in "uifb" for rows in statistics.values())
     text = (tmp_path / "x-multi30k-0.json").read_text()
     assert not any(pair.source_text in text for pair in captions.test if len(pair.source) > 1)
 
@@ -232,27 +239,69 @@ def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch, use):
     assert resumed.test_perplexity == at_once.test_perplexity
 
 
-def test_a_recorded_run_is_measured_again_by_its_model(corpus, tmp_path, use):
-    here = plan_of("made", 0, systems=TINY)
-    use(here, {"made": replace(corpus, own_text=True)})
-    run, before = make_run("tiny-made-0", tmp_path, progress=False)
-    save_run(run, before, tmp_path)
-    here["searches"] = {"tiny-made": ["beam5"]}
-    again, after = measure_again("tiny-made-0", tmp_path, tmp_path)
-    assert again == run
-    assert after.translations == before.translations
-    assert after.statistics.keys() - before.statistics.keys() == {"test_beam5_bleu"}
-    for name, rows in before.statistics.items():
-        assert np.allclose(rows, after.statistics[name], atol=1e-4)
-    rnnsearch(corpus, hidden=6, seed=8).save(tmp_path / "tiny-made-0.safetensors")
-    with pytest.raises(ValueError, match=r"another model\. .* attnmt record tiny-made-0"):
-        measure_again("tiny-made-0", tmp_path, tmp_path)
-
-
 def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
     model = sutskever(corpus, hidden=6)
     recipe = Recipe(epochs=1)
-    run, sentences = record("x", model, corpus, recipe, samples=["w1 w2"], progress=False)
+    run, statistics = record("x", model, corpus, recipe, samples=["w1 w2"], progress=False)
     assert run.aer is None
-    assert not {"test_aer", "test_monotone", "test_entropy"} & set(sentences.statistics)
+    assert not {"test_aer", "test_monotone", "test_entropy"} & set(statistics)
     assert run.samples[0].alignment is None
+
+
+# ---------------------------------------------------------------- searches, and how attention moves
+
+
+def translation(*rows: list[float]) -> Translation:
+    weights = np.array(rows, dtype=np.float32).reshape(len(rows), len(rows[0]) if rows else 2)
+    return Translation(["w"] * len(rows), 0.0, weights)
+
+
+def test_one_word_makes_no_step_and_none_makes_none_either():
+    assert monotone_steps([translation([1, 0]), translation()]).tolist() == [[0, 0], [0, 0]]
+
+
+def test_weights_that_do_not_add_up_to_one_are_normalised_first():
+    """Those of local-p: less weight everywhere is not a sharper look."""
+    found = translation([0.1, 0.1, 0, 0], [0.02, 0, 0, 0])
+    assert entropies([found]) == pytest.approx(np.array([[1 + 0, 2]]))
+
+
+def test_of_a_model_they_are_what_loops_count(sharp, corpus):
+    translations = greedy(sharp, [pair.source for pair in corpus.test])
+    for found, (forward, steps), (bits, words) in zip(
+        translations, monotone_steps(translations), entropies(translations), strict=True
+    ):
+        looked = [max(range(len(row)), key=lambda s, row=row: row[s]) for row in found.alignment]
+        assert steps == max(len(looked) - 1, 0)
+        assert forward == sum(b >= a for a, b in pairwise(looked))
+        assert words == len(found.words)
+        assert bits == pytest.approx(
+            -sum(a * math.log2(a) for row in found.alignment.tolist() for a in row if a > 0),
+            abs=1e-4,
+        )
+
+
+@pytest.mark.parametrize("name", BEAMS)
+def test_a_beam_is_the_beam_of_its_name(sharp, corpus, name):
+    pairs = corpus.test[:5]
+    found = search_of(name, sharp, corpus)(pairs, [])
+    expected = beam_search(sharp, [pair.source for pair in pairs], **BEAMS[name])
+    assert [one.words for one in found] == [one.words for one in expected]
+
+
+def test_replacing_leaves_no_unknown_word(sharp, corpus):
+    pairs = corpus.test[:8]
+    found = greedy(sharp, [pair.source for pair in pairs])
+    for one in found:
+        one.words[:1] = ["<unk>"]
+    known = {word for pair in corpus.train for word in pair.target}  # each source word has a link
+    for before, after in zip(
+        found, search_of("replaced", sharp, corpus)(pairs, found), strict=True
+    ):
+        for old, new in zip(before.words, after.words, strict=True):
+            assert new == old or (old == "<unk>" and new in known)
+
+
+def test_the_plan_asks_for_searches_that_there_are():
+    planned_searches = {name for some in read_plan()["searches"].values() for name in some}
+    assert planned_searches <= {"replaced", *BEAMS}

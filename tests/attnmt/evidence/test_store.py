@@ -8,44 +8,55 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attnmt.evidence import record as recording
 from attnmt.evidence import store
-from attnmt.evidence.folders import results_folder
-from attnmt.evidence.plan import model_arguments, planned, read_plan, recipe_of
+from attnmt.evidence.plan import model_arguments, planned, read_plan, recipe_of, results_folder
 from attnmt.evidence.store import (
+    CLOSE,
+    NOT_TESTED,
+    fall,
+    found_with_dot,
     load_run,
     load_statistics,
-    load_translations,
+    packed_chrf,
     read_study,
     recorded,
     save_run,
+    trained,
+    unpacked_chrf,
 )
-from attnmt.metrics import perplexity_of
+from attnmt.metrics import chrf_statistics, perplexity_of
 
 
-def test_what_is_kept_of_sentences_is_what_is_loaded(run, sentences, tmp_path):
-    ours = replace(sentences, translations={"test": ["a b", ""], "long": ["ä <unk>"]})
-    save_run(run, ours, tmp_path)
-    assert load_translations(run.name, tmp_path) == ours.translations
+def test_what_is_kept_of_sentences_is_what_is_loaded(run, statistics, tmp_path):
+    save_run(run, statistics, tmp_path)
     loaded = load_statistics(run.name, tmp_path)
-    assert loaded.keys() == sentences.statistics.keys()
+    assert loaded.keys() == statistics.keys()
     for name, rows in loaded.items():
-        assert np.array_equal(rows, sentences.statistics[name])
+        assert np.array_equal(rows, statistics[name])
+    with np.load(tmp_path / "counts" / f"{run.name}.npz") as later:  # nothing that is hashed
+        assert set(later.files) == {"test_chrf", "test_negations"}
     first = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
-    save_run(run, ours, tmp_path)
+    save_run(run, statistics, tmp_path)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.*")} == first
 
 
-@pytest.mark.parametrize("load", [load_statistics, load_translations])
-def test_sentences_that_are_damaged_or_not_there_are_named(run, sentences, tmp_path, load):
-    ours = replace(sentences, translations={"test": ["a b"] * 99})
-    with pytest.raises(FileNotFoundError, match="'tiny-made-0' kept no"):
-        load(run.name, tmp_path)
-    save_run(run, ours, tmp_path)
-    for file in tmp_path.glob("*/*"):
-        file.write_bytes(file.read_bytes()[:30])
-    with pytest.raises(ValueError, match=r"is damaged .*attnmt record tiny-made-0"):
-        load(run.name, tmp_path)
+def test_counts_of_chrf_are_packed_without_loss():
+    """Also of sentences shorter than six characters, or empty."""
+    ours = ["a dog sees it", "", "ab", "a dog", "abcdef", "the same"]
+    theirs = ["the dog sees", "a", "", "a do", "x", "the same"]
+    rows = chrf_statistics(ours, theirs)
+    assert np.array_equal(unpacked_chrf(packed_chrf(rows)), rows)
+
+
+@pytest.mark.parametrize("folder", ["sentences", "counts"])
+def test_sentences_that_are_damaged_or_not_there_are_named(run, statistics, tmp_path, folder):
+    with pytest.raises(FileNotFoundError, match="'tiny-made-0' kept nothing"):
+        load_statistics(run.name, tmp_path)
+    save_run(run, statistics, tmp_path)
+    file = tmp_path / folder / f"{run.name}.npz"
+    file.write_bytes(file.read_bytes()[:30])
+    with pytest.raises(ValueError, match=rf"{file} is damaged .*attnmt record tiny-made-0"):
+        load_statistics(run.name, tmp_path)
 
 
 def test_what_was_stored_is_what_is_loaded(run, tmp_path):
@@ -103,9 +114,9 @@ def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
     assert len(kept["test_bleu"]) == run.corpus["test"]
     assert perplexity_of(kept["test_losses"]) == pytest.approx(run.test_perplexity, rel=1e-4)
     if corpus_name in ("grammar", "grammar750"):
-        assert {part: len(some) for part, some in load_translations(name).items()} == {
-            part: len(kept[f"{part}_bleu"]) for part in recording.TRANSLATED
-        }
+        for part in ("test", "long", "names"):
+            assert len(kept[f"{part}_chrf"]) == len(kept[f"{part}_negations"])
+            assert len(kept[f"{part}_chrf"]) == len(kept[f"{part}_bleu"])
 
 
 def test_the_runs_of_a_corpus_learned_from_the_same_pairs():
@@ -128,3 +139,69 @@ def test_a_study_is_read_by_its_name():
     assert read_study("live_recipes")["chosen"]
     with pytest.raises(FileNotFoundError, match=r"no study 'nothing' in .* live_recipes"):
         read_study("nothing")
+
+
+# --------------------------------------------------------------------- cost and convergence
+
+
+def runs_with_bleu(*scores: float) -> list:
+    run = load_run("rnnsearch-grammar-0")
+    return [
+        replace(run, parts=run.parts | {"test": replace(run.bleu, score=score)}) for score in scores
+    ]
+
+
+def load(*scores: float):
+    """Recorded are these scores of the doubled system, and nothing else."""
+    doubled = runs_with_bleu(*scores)
+    return lambda name, seeds: doubled[:seeds] if name == "rnnsearch-doubled-grammar" else []
+
+
+@pytest.mark.parametrize(
+    ("doubled", "state"),
+    [
+        ((95.3, 95.3), "converged after 6,250 updates: twice as many move BLEU by +0.3"),
+        ((95.5, 95.5), "not converged after 6,250 updates: twice as many move BLEU by +0.5"),
+        ((94.0, 94.8), "not converged after 6,250 updates: twice as many move BLEU by −0.6"),
+    ],
+)
+def test_two_doubled_seeds_decide(doubled, state):
+    """The mean of seeds 0 and 1; a third seed of the plain system plays no part."""
+    runs = runs_with_bleu(94.0, 96.0, 10.0)
+    assert trained("rnnsearch-grammar", runs, load(*doubled)).converged == state
+    assert CLOSE == 0.5
+
+
+def test_one_doubled_seed_decides_nothing():
+    found = trained("rnnsearch-grammar", runs_with_bleu(95.0, 95.0), load(99.0))
+    assert found.converged == NOT_TESTED
+
+
+def test_what_still_fell_fast_before_the_first_halving_is_not_converged():
+    """Of rnnencdec on the controlled corpus perplexity fell by a tenth and more."""
+    for stem, falls in (("rnnencdec-grammar", True), ("rnnsearch-grammar", False)):
+        runs = recorded(stem, 5)
+        found = trained(stem, runs, load())
+        assert (found.converged == "not converged after 6,250 updates") == falls
+        assert (found.converged == NOT_TESTED) != falls
+
+
+def test_the_fall_is_that_of_a_tenth_of_the_updates_before_the_first_halving():
+    run = load_run("rnnsearch-grammar-0")  # 6,250 updates in 5 epochs, halved after the second
+    points = [
+        replace(run.history.curve[0], updates=updates, valid_perplexity=perplexity)
+        for updates, perplexity in ((0, 9.0), (1_875, 4.0), (2_500, 3.0), (6_250, 1.0))
+    ]
+    made_up = replace(run, history=replace(run.history, curve=points))
+    assert fall(made_up) == pytest.approx(1 / 4)
+    constant = replace(made_up, recipe=replace(run.recipe, halve_after=None))
+    assert fall(constant) == 0
+
+
+def test_other_scores_and_local_p_have_a_recipe_found_with_dot(monkeypatch):
+    with_dot = {"luong-general", "luong-local-p", "luong-concat-fixed", "luong-local-p-dot-feeding"}
+    assert all(map(found_with_dot, with_dot | {"ladder-location"}))
+    assert not any(map(found_with_dot, ("luong-dot", "rnnsearch", "luong-feeding", "rnnencdec")))
+    tuned = {"score": "general", "recipe": {"learning_rate": 2e-3}}
+    monkeypatch.setattr(store, "read_plan", lambda: {"systems": {"tuned": tuned}})
+    assert not found_with_dot("tuned")

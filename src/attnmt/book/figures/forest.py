@@ -19,7 +19,7 @@ from html import escape
 
 from matplotlib.ticker import MaxNLocator
 
-from attnmt.evidence.claims import NO_VERDICT, Row, digits
+from attnmt.evidence.verdicts import NO_VERDICT, Row, digits
 
 INK = "currentColor"  # of the page: black on white, or white on black
 UNITS = {

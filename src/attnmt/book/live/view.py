@@ -21,7 +21,7 @@ from pathlib import Path
 
 from attnmt.book.live.weights import save_compact
 from attnmt.decoder import BahdanauDecoder, LSTMDecoder
-from attnmt.evidence.tied import untied
+from attnmt.evidence.models import untied
 from attnmt.model import Translator
 from attnmt.vocab import abbreviations
 

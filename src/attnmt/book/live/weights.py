@@ -25,8 +25,8 @@ from pathlib import Path
 import torch
 
 from attnmt.checks import one_of
-from attnmt.evidence.folders import LACKING
 from attnmt.evidence.models import load
+from attnmt.evidence.plan import LACKING
 from attnmt.files import write_aside
 from attnmt.model import Translator
 

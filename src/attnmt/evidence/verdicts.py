@@ -1,0 +1,487 @@
+"""How the claims came out: recorded systems are measured, compared, and the whole list is judged.
+
+The rows of a table are decided together, so the whole list is judged at once, by ``make verdicts``,
+into ``results/verdicts.json``. :func:`judge` reads that file; whichever rows a page asks for, their
+intervals are those of the whole list::
+
+    for row in judge():
+        print(row.claim.claim, row.ours, row.verdict)
+
+For numbers, chapters and claims come to :func:`measured`: ``measured(runs, "bleu")`` is the system
+of some runs that differ in the seed alone, from the statistics of every test sentence. It can be
+compared by the rule of :mod:`.comparison`.
+"""
+
+import hashlib
+import json
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attnmt.checks import one_of
+from attnmt.evidence.claims import (
+    KINDS,
+    Claim,
+    ClaimList,
+    Kind,
+    Scatter,
+    What,
+    load_claims,
+    power_of,
+)
+from attnmt.evidence.comparison import (
+    AER,
+    BLEU_SCORE,
+    LENGTH,
+    NATS,
+    PERPLEXITY,
+    VERDICTS,
+    Comparison,
+    Decision,
+    Metric,
+    System,
+    Term,
+    by_scores,
+    by_sentences,
+    compare,
+    constant,
+    decide,
+    ratio,
+    seed_by_seed,
+    share,
+)
+from attnmt.evidence.plan import results_folder
+from attnmt.evidence.store import (
+    Load,
+    Run,
+    Trained,
+    doubled,
+    load_statistics,
+    recorded,
+    trained,
+)
+from attnmt.files import write_aside
+from attnmt.metrics import chrf_of
+
+NOT_RUN = "not run"
+WAITING = "waiting"
+NO_VERDICT = "no verdict"  # of a question
+DIGITS = {"bleu": 1, "aer": 3, "nats": 3, "cpu_seconds": 0}  # of a difference; else 2
+LIKELY = 0.8  # the power that a comparison should have
+PRECISION = 9  # significant digits of verdicts.json, so that it is the same on every machine
+
+# ---------------------------------------------------------------------------------------- systems
+
+
+METRICS = {
+    "bleu": BLEU_SCORE,
+    "chrf": Metric("chrF", 18, 1, score=chrf_of),
+    "aer": AER,
+    "perplexity": PERPLEXITY,
+    "nats": NATS,
+    "length": LENGTH,
+    "monotone": Metric("steps that do not go back", 2, None, score=ratio),
+    "entropy": Metric("bits of a word's weights", 2, None, score=ratio),
+}
+KEPT_AS = {"perplexity": "losses", "nats": "losses", "length": "bleu"}  # else: as the metric
+Parts = str | Sequence[str]
+
+
+class NotRecorded(ValueError):
+    """What was asked for is not in a run."""
+
+
+def measured(
+    runs: Sequence[Run], what: str = "bleu", part: Parts = "test", *, search: str = ""
+) -> System:
+    """The system of some runs that differ in the seed alone.
+
+    Args:
+        runs: one for each seed.
+        what: "bleu" or "chrf"; "aer", "perplexity" or "nats" (its logarithm), where lower is
+            better; "length" of the translations per word of the references; "monotone" or
+            "entropy" of alignments; or "cpu_seconds" of training.
+        part: "test", "long" or "names"; with lengths of the source in words, such as
+            "test:6-10", only those sentences; "test:known" only those without unknown words. Two
+            parts: the share of the first one's score that is kept in the second.
+        search: "" for the greedy search of all runs, or the name of another.
+
+    Raises:
+        ValueError: another name, or fewer than two runs.
+        NotRecorded: what was asked for is not in the runs; the message says what is missing.
+    """
+    one_of((*METRICS, "cpu_seconds"), what=what)
+    if what == "cpu_seconds":
+        return by_scores([run.history.cpu_seconds for run in runs])
+    parts = (part,) if isinstance(part, str) else tuple(part)
+    arrays = [[sentences(run, each, what, search=search) for each in parts] for run in runs]
+    if any(array is None for of_run in arrays for array in of_run):
+        how = f" with the search {search!r}" if search else ""
+        raise NotRecorded(f"{runs[0].name}: no {what} of {part!r}{how} was recorded")
+    metric = METRICS[what]
+    return by_sentences(arrays, metric if len(parts) == 1 else share(metric))
+
+
+def sentences(run: Run, part: str, what: str, search: str = "") -> np.ndarray | None:
+    """A run's statistics (sentences, k) of a part of the test set; None if they were not kept.
+
+    The arrays are those of :func:`.load_statistics`: PART_WHAT, or PART_SEARCH_WHAT for another
+    search; PART_length has the words of each source, PART_known whether a sentence has no unknown
+    word. The alignment error of captions is of the pairs with gold links, which are a part of test.
+    """
+    arrays = _statistics(run.name)
+    name, _, chosen = part.partition(":")
+    array = arrays.get("_".join(filter(None, [name, search, KEPT_AS.get(what, what)])))
+    if array is None and (part, what) == ("test", "aer"):
+        return arrays.get("gold_aer")
+    if array is None or not chosen:
+        return array
+    if chosen == "known":
+        known = arrays.get(f"{name}_known")
+        return None if known is None else array[known.astype(bool)]
+    shortest, longest = (int(end) for end in chosen.split("-"))
+    lengths = arrays[f"{name}_length"]
+    return array[(lengths >= shortest) & (lengths <= longest)]
+
+
+@lru_cache(maxsize=256)
+def _statistics(name: str) -> dict[str, np.ndarray]:
+    return load_statistics(name)
+
+
+# ------------------------------------------------------------------------------------ judgement
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim and what came out.
+
+    Attributes:
+        claim: the row of the list.
+        decision: the truth rule's; None if it was not run, or waits.
+        means: of both systems over their seeds.
+        missing: what is missing, if it has no decision.
+        power: that was expected of a row of kind A or B, in its group.
+        power_seen: the same by the scatter that was seen.
+        trained: each of its systems, once: cost and convergence.
+    """
+
+    claim: Claim
+    decision: Decision | None
+    means: tuple[float, float] | None = None
+    missing: str = ""
+    power: float | None = None
+    power_seen: float | None = None
+    trained: tuple[Trained, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """One of the four verdicts; "waiting" or "not run"; or "no verdict", of a question."""
+        if self.decision is None:
+            return NOT_RUN if self.claim.reason else WAITING
+        return self.decision.verdict if self.claim.judged else NO_VERDICT
+
+    @property
+    def verdict_in_full(self) -> str:
+        """The verdict with its condition; the power beside *undecided* and *waiting*."""
+        if self.decision is None:
+            likely = "" if self.power is None else f" (power {self.power:.0%})"
+            return f"{self.verdict}: {self.missing}{likely}"
+        if self.verdict == "undecided":
+            return f"undecided (power {self.power:.0%}; by the scatter seen {self.power_seen:.0%})"
+        if self.claim.judged and any(one.found_with_dot for one in self.trained):
+            return f"{self.verdict}, under a recipe found with dot"
+        return self.verdict
+
+    @property
+    def ours(self) -> str:
+        """The difference and its interval, with its digits."""
+        return self.decision.text(digits(self.claim)) if self.decision else ""
+
+
+def digits(claim: Claim) -> int:
+    """After the point of a difference."""
+    return DIGITS.get(claim.metric, 2)
+
+
+def judge(ids: Iterable[str] | None = None) -> list[Row]:
+    """Rows of the list, in its order, as they were judged with all other rows of their groups.
+
+    Args:
+        ids: of the rows that are wanted; all by default.
+
+    Raises:
+        ValueError: the verdicts are older than what they were judged from; an unknown id.
+    """
+    rows = read_verdicts()
+    if ids is None:
+        return rows
+    wanted = set(ids)
+    if unknown := wanted - {row.claim.id for row in rows}:
+        raise ValueError(f"claims.toml has no {', '.join(sorted(unknown))}")
+    return [row for row in rows if row.claim.id in wanted]
+
+
+def judge_runs(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
+    """Judge every row of a list by the truth rule, in its order, from the runs themselves.
+
+    A row is judged once both systems have the seeds that it names, by the first so many. In each
+    group, Holm's correction counts all rows that get a verdict, now or later. An interval of a
+    question stands on its own.
+
+    Args:
+        claims: the list; the book's by default.
+        load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
+    """
+    claims = claims or load_claims()
+    sides = Sides(load)
+    found: dict[str, Found] = {}
+    missing: dict[str, str] = {}
+    for claim in claims.claims:
+        try:
+            found[claim.id] = _compared(claim, sides)
+        except NotRecorded as error:
+            missing[claim.id] = str(error)
+    families = Counter(claim.group for claim in claims.claims if claim.judged)
+    decisions: dict[str, Decision] = {}
+    for group, size in families.items():
+        ready = [c.id for c in claims.claims if c.group == group and c.judged and c.id in found]
+        decided = decide([found[id].comparison for id in ready], waiting=size - len(ready))
+        decisions.update(zip(ready, decided, strict=True))
+    rows = []
+    for claim in claims.claims:
+        size = families[claim.group]
+        power = power_of(claim, size) if claim.judged else None
+        if claim.id in missing:
+            rows.append(Row(claim, None, missing=missing[claim.id], power=power))
+            continue
+        one = found[claim.id]
+        seen = power_of(claim, size, one.scatter) if claim.judged else None
+        decision = decisions.get(claim.id) or decide([one.comparison])[0]
+        rows.append(Row(claim, decision, one.means, "", power, seen, one.trained))
+    return rows
+
+
+class Sides:
+    """The systems that claims name, by their recorded runs; each is measured once."""
+
+    def __init__(self, load: Load):
+        self.load = cache(load)
+        self.measured = cache(self._measured)
+        self.trained = cache(self._trained)
+
+    def _measured(self, name: str, seeds: int, metric: What, parts: tuple[str, ...]) -> System:
+        """``SYSTEM-CORPUS`` or ``SYSTEM-CORPUS@SEARCH``; NotRecorded if it lacks something."""
+        stem, _, search = name.partition("@")
+        runs = self.load(stem, seeds)
+        if len(runs) < seeds:
+            raise NotRecorded(f"{stem} has {len(runs)} of {seeds} seeds")
+        if metric == "share":
+            return measured(runs, "bleu", parts, search=search)
+        return measured(runs, metric, parts[0], search=search)
+
+    def _trained(self, stem: str, seeds: int) -> Trained:
+        return trained(stem, self.load(stem, seeds), self.load)
+
+
+class Found(NamedTuple):
+    """What the runs of a claim say before it is decided; see :class:`Row`."""
+
+    comparison: Comparison
+    means: tuple[float, float]
+    trained: tuple[Trained, ...]
+    scatter: Scatter
+
+
+def _compared(claim: Claim, sides: Sides) -> Found:
+    """Raises NotRecorded, which says what is missing."""
+    if not claim.runs or claim.waits:
+        raise NotRecorded(claim.reason or claim.waits)
+    systems = []
+    costs: dict[str, Trained] = {}
+    for side, seeds in zip((claim.first, claim.second), claim.seeds, strict=True):
+        if isinstance(side, float):
+            systems.append(constant(side))
+            continue
+        systems.append(sides.measured(side, seeds, claim.metric, claim.parts))
+        stem = side.partition("@")[0]
+        costs[stem] = sides.trained(stem, seeds)
+    first, second = systems
+    means = first.mean, second.mean
+    if claim.paired:
+        first = seed_by_seed(first, second)
+        second = constant(0)
+    one = compare(first, second, expected=claim.expected, margin=claim.margin, claim=claim.claim)
+    of_systems = [
+        Term(system.seed_variance, len(system.scores) - 1)
+        for system in (first, second)
+        if not system.fixed
+    ]
+    return Found(one, means, tuple(costs.values()), (of_systems, one.sentences))
+
+
+# ------------------------------------------------------------------------------------ the file
+
+
+def fingerprint() -> str:
+    """SHA-256 of what the verdicts rest on: the list, the plan, and the runs that the list names.
+
+    Of a run that is its file and, where they were kept, the statistics of its sentences; and the
+    file of the run with twice the updates.
+    """
+    folder = results_folder()
+    digest = hashlib.sha256()
+    for name in ("claims.toml", "runs.toml"):
+        digest.update((folder / name).read_text(encoding="utf-8").encode())
+    rows = tomllib.loads((folder / "claims.toml").read_text(encoding="utf-8"))["claims"]
+    sides = [row.get(side) for row in rows for side in ("first", "second")]
+    for stem in sorted({side.partition("@")[0] for side in sides if isinstance(side, str)}):
+        for run in sorted(folder.glob(f"{stem}-?.json")):
+            digest.update(run.name.encode() + run.read_text(encoding="utf-8").encode())
+            kept = folder / "sentences" / f"{run.stem}.npz"
+            digest.update(kept.read_bytes() if kept.exists() else b"")
+        for run in sorted(folder.glob(f"{doubled(stem)}-?.json")):
+            digest.update(run.name.encode() + run.read_text(encoding="utf-8").encode())
+    return digest.hexdigest()
+
+
+def write_verdicts(path: Path | None = None) -> Path:
+    """Judge the whole list and write it down; the command is ``make verdicts``."""
+    path = path or results_folder() / "verdicts.json"
+    found = {row.claim.id: _stored(row) for row in judge_runs()}
+    text = json.dumps({"judged_from": fingerprint(), "rows": found}, indent=1, ensure_ascii=False)
+    write_aside(path, text.encode() + b"\n")
+    return path
+
+
+def read_verdicts(path: Path | None = None) -> list[Row]:
+    """The whole list as it was judged, in milliseconds.
+
+    Raises:
+        ValueError: the file is older than what it was judged from, or is missing.
+    """
+    path = path or results_folder() / "verdicts.json"
+    file = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if file.get("judged_from") != fingerprint():
+        why = "is older than the claims or runs that it was judged from" if file else "is missing"
+        raise ValueError(f"results/{path.name} {why}; run: make verdicts")
+    return [_row(claim, file["rows"][claim.id]) for claim in load_claims().claims]
+
+
+def _stored(row: Row) -> dict[str, Any]:
+    """A row for the file. Its two terms are what a reader needs to decide its group again."""
+    powers = {"power": row.power, "power_seen": row.power_seen}
+    stored: dict[str, Any] = {"verdict": row.verdict}
+    stored |= {name: round(value, 3) for name, value in powers.items() if value is not None}
+    if row.decision is None:
+        return stored | {"missing": row.missing}
+    one = row.decision.comparison
+    return stored | {
+        "decision": row.decision.verdict,
+        "difference": _rounded(one.difference),
+        "interval": [_rounded(row.decision.low), _rounded(row.decision.high)],
+        "level": _rounded(row.decision.level),
+        "means": [_rounded(mean) for mean in row.means],
+        "covers": one.covers,
+        "over_seeds": _stored_term(one.seeds),
+        "over_sentences": _stored_term(one.sentences),
+        "trained": [asdict(t) | {"cpu_seconds": round(t.cpu_seconds)} for t in row.trained],
+    }
+
+
+def _stored_term(term: Term) -> dict[str, float | None]:
+    """JSON has no infinity: degrees of freedom without end are null."""
+    degrees = None if math.isinf(term.degrees) else _rounded(term.degrees)
+    return {"variance": _rounded(term.variance), "degrees": degrees}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{PRECISION}g}")
+
+
+def _row(claim: Claim, stored: dict[str, Any]) -> Row:
+    """What :func:`_stored` wrote."""
+    powers = {name: stored.get(name) for name in ("power", "power_seen")}
+    if "decision" not in stored:
+        return Row(claim, None, missing=stored["missing"], **powers)
+    one = Comparison(
+        difference=stored["difference"],
+        seeds=_term(stored["over_seeds"]),
+        sentences=_term(stored["over_sentences"]),
+        covers=stored["covers"],
+        expected=claim.expected,
+        margin=claim.margin,
+        claim=claim.claim,
+    )
+    decision = Decision(one, stored["level"], *stored["interval"], verdict=stored["decision"])
+    sides = tuple(Trained(**side) for side in stored["trained"])
+    return Row(claim, decision, tuple(stored["means"]), trained=sides, **powers)
+
+
+def _term(stored: dict[str, float | None]) -> Term:
+    degrees = stored["degrees"]
+    return Term(stored["variance"], math.inf if degrees is None else degrees)
+
+
+# ------------------------------------------------------------------------------------ tables
+
+
+def likely_decided(rows: Sequence[Row], kind: Kind = "A") -> tuple[int, int]:
+    """How many judged rows of a kind had an expected power of 80%; how many of them are decided."""
+    sure = [row for row in rows if row.claim.kind == kind and row.decision and row.claim.judged]
+    sure = [row for row in sure if row.power >= LIKELY]
+    return len(sure), sum(row.verdict != "undecided" for row in sure)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """How the rows came out, as a list in Markdown: kind A, then kind B, never both in one number.
+
+    Of those that were likely to be decided it says how many were decided.
+    """
+    lines = []
+    for kind in ("A", "B"):
+        some = [row for row in rows if row.claim.kind == kind]
+        counts = Counter(row.verdict for row in some)
+        shown = (*VERDICTS, WAITING, NOT_RUN)
+        tally = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in shown)
+        sure, decided = likely_decided(rows, kind)
+        lines.append(
+            f"- **{kind}. {KINDS[kind]}**: {len(some)}. {tally}. Of the {sure} that were judged "
+            f"with an expected power of {LIKELY:.0%} or more, {decided} are decided."
+        )
+    questions = sum(row.claim.kind == "Q" for row in rows)
+    lines.append(f"- **Q. {KINDS['Q']}**: {questions}. They have numbers and no verdict.")
+    return "\n".join(lines)
+
+
+def verdict_table(rows: Sequence[Row]) -> str:
+    """The rows as a Markdown table: the paper's difference beside ours, the verdict, the cost."""
+    head = ("claim", "kind", "verdict", "theirs", "ours", "seeds", "trained", "where")
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for row in rows:
+        claim = row.claim
+        there = claim.their_difference
+        theirs = "–" if there is None else f"{there:+.{digits(claim)}f}".replace("-", "−")
+        cells = [
+            claim.claim,
+            claim.kind + (f": {claim.altered}" if claim.altered else ""),
+            row.verdict_in_full,
+            theirs,
+            row.ours or "–",
+            " and ".join(str(number) for number in claim.seeds if number) or "–",
+            ". ".join(one.text for one in row.trained) or "–",
+            f"{claim.paper}, {claim.place}" + (f"; {claim.also}" if claim.also else ""),
+        ]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(write_verdicts())
