@@ -19,9 +19,9 @@ choices of `book/_live/learn_choices.mjs`; `:height:` keeps as many pixels free 
     A caption.
     :::
 
-Every block has a still (`press.extensions.stills`), drawn as the page is read: a translation and its
-weights, the weights of a sentence before and after a training. A page without a block loads nothing
-of all this.
+Every block has a still (`press.extensions.stills`), drawn as the page is read: a translation and
+its weights, the weights of a sentence before and after a training. A page without a block loads
+nothing of all this.
 """
 
 import gzip

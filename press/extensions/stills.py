@@ -1,4 +1,4 @@
-"""The stills of live blocks: what stands on a page before anyone touches it, in print, without scripts.
+"""Stills of live blocks: what a page shows before anyone touches it, in print, without scripts.
 
 A translation is the package's own, at the moment when the book is built; each matrix is drawn by
 `attnmt.book.figures.plots.alignment`, as in the chapters. Of a training `trainings.json` has the
