@@ -6,12 +6,13 @@ the peers import but do not need for models, losses and search are stood in for 
 """
 
 import importlib.abc
-import importlib.machinery
 import json
 import logging
 import os
 import sys
 import warnings
+from importlib import import_module
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 FOLDER = Path(os.environ.get("ATTNMT_PEERS", "peers"))
 ANNOTATED = FOLDER / "annotated_encoder_decoder.ipynb"
 ANNOTATED_CELLS = (6, 8, 10, 12, 14, 17, 21, 30)  # that define the model, its batch and its loss
+PACKAGES = {"JoeyNMT": "joeynmt.model", "OpenNMT-py": "onmt.models.model"}
 NOT_NEEDED = (
     "ahocorasick", "apex", "ctranslate2", "fasttext", "flask", "pythainlp", "rapidfuzz", "spacy",
     "tensorboard", "waitress",
@@ -35,18 +37,13 @@ class Empty(ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds what is not needed and not installed: it is asked last."""
+    """Finds an empty module for each of the packages in ``NOT_NEEDED``: it is asked last."""
 
-    def find_spec(
-        self, name: str, path: Any = None, target: Any = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """An empty module for the packages in ``NOT_NEEDED``."""
-        if name.split(".")[0] in NOT_NEEDED:
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        needed = name.split(".")[0] not in NOT_NEEDED
+        return None if needed else ModuleSpec(name, self, is_package=True)
 
-    def create_module(self, spec) -> ModuleType:
-        """An empty one."""
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
         return Empty(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -64,13 +61,11 @@ def prepare() -> None:
 
 def absent(name: str) -> str | None:
     """Why a peer cannot take part; None if it can."""
+    if name == "Annotated E-D" and not ANNOTATED.exists():
+        return f"no {ANNOTATED.name} in the folder that ATTNMT_PEERS names"
     try:
-        if name == "JoeyNMT":
-            import joeynmt.model  # noqa: F401
-        elif name == "OpenNMT-py":
-            import onmt.models.model  # noqa: F401
-        elif name == "Annotated E-D" and not ANNOTATED.exists():
-            return f"no {ANNOTATED.name} in the folder that ATTNMT_PEERS names"
+        if name in PACKAGES:
+            import_module(PACKAGES[name])
     except ImportError as error:
         return f"{error} (ATTNMT_PEERS names the folder with its package)"
     return None
@@ -81,9 +76,9 @@ def annotated() -> SimpleNamespace:
     cells = json.loads(ANNOTATED.read_text(encoding="utf-8"))["cells"]
     space: dict = {}
     exec(
-        "import numpy as np, torch, math, copy, time\nimport torch.nn as nn\n"
-        "import torch.nn.functional as F\nfrom torch.nn.utils.rnn import "
-        "pack_padded_sequence, pad_packed_sequence\nUSE_CUDA = False",
+        "import numpy as np, torch, math, copy, time, torch.nn as nn, torch.nn.functional as F\n"
+        "from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence\n"
+        "USE_CUDA = False",
         space,
     )
     for number in ANNOTATED_CELLS:

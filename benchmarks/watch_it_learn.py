@@ -30,21 +30,12 @@ SCORES = {
     "location": {"score": "W(q)[j]"},
 }
 SEEDS = (1, 2, 3)
-MOST_UPDATES = 600  # updates
-LENGTHS = {  # the first exercise: name -> what is told
+MOST_UPDATES = 600
+LENGTHS = {  # the first exercise
     f"length {length}, {name}": {"task": "copy", "length": length, "attention": attention}
     for length in (4, 8, 16)
     for name, attention in (("one vector", False), ("attention", True))
 }
-MODULES = (
-    "tape.mjs",
-    "score.mjs",
-    "learn.mjs",
-    "learn_worker.mjs",
-    "learn_choices.mjs",
-    "learn_view.mjs",
-    "learn.css",
-)
 IN_PAGE = """async ({ spec, most }) => {
     const { Training } = await import("./learn.mjs");
     const { DEFAULTS, LOCKED } = await import("./learn_choices.mjs");
@@ -58,69 +49,41 @@ IN_PAGE = """async ({ spec, most }) => {
 }"""
 
 
-def trained(jobs: list[dict]) -> Iterator[dict]:
-    """What node says of each run: see watch_it_learn.mjs."""
-    with subprocess.Popen(
-        ["node", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
-    ) as node:
-        node.stdin.write(json.dumps(jobs))
-        node.stdin.close()
-        for line in node.stdout:
-            found = json.loads(line)
-            print(found["name"], found["spec"], found["locked"], f"{found['mass']}", flush=True)
-            yield found
-    if node.returncode:
-        raise RuntimeError("node could not train")
-
-
-def rounded(found: dict, names: tuple[str, ...]) -> dict:
-    return {
-        name: round(found[name], 3) if isinstance(found[name], float) else found[name]
-        for name in names
-    }
+def trained(jobs: list[dict], kept: tuple[str, ...]) -> Iterator[tuple[dict, dict]]:
+    """Each job, and what node says of its run: see watch_it_learn.mjs."""
+    told = subprocess.check_output(["node", RUNNER], input=json.dumps(jobs), encoding="utf-8")
+    for job, line in zip(jobs, told.splitlines(), strict=True):
+        found = {name: json.loads(line)[name] for name in kept}
+        yield job, {k: round(x, 3) if isinstance(x, float) else x for k, x in found.items()}
 
 
 def locked() -> list[dict]:
     """Each task, score and seed: the updates until 90% of the weight is on the right word."""
     jobs = [
-        {
-            "name": f"{task} {score}",
-            "spec": {"task": task, "seed": seed} | told,
-            "updates": MOST_UPDATES,
-            "stop": True,
-        }
-        for score, told in SCORES.items()
-        for task in TASKS
-        for seed in SEEDS
+        {"name": name, "spec": {"task": task, "seed": seed} | spec, "updates": MOST_UPDATES}
+        for (name, spec), task, seed in product(SCORES.items(), TASKS, SEEDS)
     ]
     kept = ("locked", "CPU-seconds", "right", "mass")
-    runs = []
-    for found in trained(jobs):
-        task, score = found["name"].split()
-        named = {"task": task, "score": score, "seed": found["spec"]["seed"]}
-        runs.append(named | rounded(found, kept))
-    return runs
-
-
-def breaks() -> dict[str, dict]:
-    """What each line of *Break it* tells the network, from the page's own module."""
-    program = f"import {{ BREAKS }} from {(SOURCE / 'learn_choices.mjs').as_uri()!r};"
-    program += "console.log(JSON.stringify(BREAKS))"
-    command = ["node", "--input-type=module", "--eval", program]
-    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    return [
+        {"task": job["spec"]["task"], "score": job["name"], "seed": job["spec"]["seed"]} | found
+        for job, found in trained([job | {"stop": True} for job in jobs], kept)
+    ]
 
 
 def broken() -> list[dict]:
-    """The page's experiments: the first exercise and each line of *Break it*, two seeds each."""
-    told = [(name, spec, 600) for name, spec in LENGTHS.items()]
-    told += [(f"break: {name}", spec, 300) for name, spec in breaks().items()]
+    """The first exercise, and each line of *Break it* in the page's own module; two seeds each."""
+    program = f"import {{ BREAKS }} from {(SOURCE / 'learn_choices.mjs').as_uri()!r};"
+    program += "console.log(JSON.stringify(BREAKS))"
+    command = ["node", "--input-type=module", "--eval", program]
+    breaks = json.loads(subprocess.check_output(command))
+    specs = [(name, spec, 600) for name, spec in LENGTHS.items()]
+    specs += [(f"break: {name}", spec, 300) for name, spec in breaks.items()]
     jobs = [
         {"name": name, "spec": spec | {"seed": seed}, "updates": updates, "stop": False}
-        for name, spec, updates in told
-        for seed in SEEDS[:2]
+        for (name, spec, updates), seed in product(specs, SEEDS[:2])
     ]
     kept = ("name", "locked", "updates", "right", "mass", "top", "entropy", "links", "looks")
-    return [{"seed": one["spec"]["seed"]} | rounded(one, kept) for one in trained(jobs)]
+    return [{"seed": job["spec"]["seed"]} | found for job, found in trained(jobs, kept)]
 
 
 def browser() -> list[dict]:
@@ -128,23 +91,20 @@ def browser() -> list[dict]:
     from playwright.sync_api import sync_playwright
 
     stored = json.loads(STORE.read_text(encoding="utf8"))["locked"]
-    told = [
-        {name: one[name] for name in ("task", "score", "seed")} for one in stored if one["locked"]
-    ]
+    some = [{k: one[k] for k in ("task", "score", "seed")} for one in stored if one["locked"]]
     found = []
     with served(SOURCE) as address, sync_playwright() as driver:
         program = driver.chromium.launch(executable_path=chromium(), args=["--disable-gpu"])
-        for slower, one in product((1, 4), told):
+        for slower, one in product((1, 4), some):
             page = program.new_page()
             page.set_default_timeout(600_000)
             page.goto(f"{address}learn.html")
-            page.context.new_cdp_session(page).send(
-                "Emulation.setCPUThrottlingRate", {"rate": slower}
-            )
+            session = page.context.new_cdp_session(page)
+            session.send("Emulation.setCPUThrottlingRate", {"rate": slower})
             spec = {"task": one["task"], "seed": one["seed"]} | SCORES[one["score"]]
             ran = page.evaluate(IN_PAGE, {"spec": spec, "most": MOST_UPDATES})
-            ran["seconds"] = round(ran["seconds"], 2)
-            found.append(one | {"slower": slower} | ran | {"load": round(os.getloadavg()[0], 1)})
+            ran |= {"seconds": round(ran["seconds"], 2), "load": round(os.getloadavg()[0], 1)}
+            found.append(one | {"slower": slower} | ran)
             print(found[-1], flush=True)
             page.close()
         program.close()
@@ -152,10 +112,10 @@ def browser() -> list[dict]:
 
 
 def main(parts: list[str]) -> None:
+    """Measure the parts that are named, or all, and write them into the store."""
     store = json.loads(STORE.read_text(encoding="utf8")) if STORE.is_file() else {}
     for part in parts or ("locked", "broken", "browser"):
         store[part] = {"locked": locked, "broken": broken, "browser": browser}[part]()
-        store["bytes"] = {name: (SOURCE / name).stat().st_size for name in MODULES}
         save_store(STORE, store)
 
 

@@ -7,7 +7,7 @@ import torch
 
 from attnmt.batches import make_batch
 from benchmarks import peers, run
-from benchmarks.profiles import profile
+from benchmarks.run import profile
 from benchmarks.systems import Attnmt
 
 
@@ -24,7 +24,7 @@ def test_a_peer_that_is_not_there_is_skipped_with_the_reason(name, monkeypatch, 
 @pytest.mark.parametrize("kind", ["no feeding", "feeding", "rnnsearch"])
 def test_our_side_learns_by_the_packages_own_step(kind, corpus):
     torch.manual_seed(0)
-    system = Attnmt(corpus, kind, 8, 6)
+    system = Attnmt(corpus, kind, hidden=8, embedding=6)
     batch = make_batch(corpus.train[:8], corpus.source_vocabulary, corpus.target_vocabulary)
     losses = [system.step(system.prepare(batch)) for _ in range(8)]
     assert losses[-1] < losses[0]

@@ -2,8 +2,8 @@
 
 A window that is only a mask saves nothing: all scores are computed, and most are thrown away. Here
 the words of each window are gathered first. The numbers are the same. It pays for texts of hundreds
-of words (commit 50c1aaa: ``studies/local_cost.py``), so the package itself, which reads sentences,
-does without.
+of words (the frozen study ``local_cost``), so the package itself, which reads sentences, does
+without.
 """
 
 import torch
