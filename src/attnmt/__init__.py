@@ -26,7 +26,7 @@ from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT, Recipe
 from attnmt.decoding import Ensemble, Translation, beam_search, greedy
 from attnmt.decoding import force_align, read_dictionary, replace_unknown
 from attnmt.metrics import alignment_error_by_class, alignment_error_rate
-from attnmt.metrics import bleu, bleu_by_length, paired_bootstrap, perplexity
+from attnmt.metrics import bleu, bleu_by_length, chrf, paired_bootstrap, perplexity
 from attnmt.metrics import texts, without_unknown
 from attnmt.batches import make_batch, pad
 from attnmt.corpus import Corpus, Pair
@@ -79,6 +79,7 @@ __all__ = [
     "beam_search",
     "bleu",
     "bleu_by_length",
+    "chrf",
     "corpus_from_files",
     "detokenise",
     "fit",

@@ -100,11 +100,21 @@ def save_run(run: Run, statistics: Statistics | None = None, folder: Path | None
         which = "counts" if name.endswith(COUNTS) else "sentences"
         of_folder.setdefault(which, {})[name] = packed_chrf(rows) if "_chrf" in name else rows
     for which, arrays in of_folder.items():
-        packed = io.BytesIO()
-        np.savez_compressed(packed, allow_pickle=False, **arrays)
-        write_aside(folder / which / f"{run.name}.npz", packed.getvalue())
+        write_aside(folder / which / f"{run.name}.npz", zipped(arrays))
     write_aside(path, RUN.dump_json(run) + b"\n")
     return path
+
+
+def zipped(arrays: Statistics) -> bytes:
+    """A file for ``np.load``, a third smaller than NumPy's own, and the same on every call."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as file:
+        for name, rows in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")  # without the hour
+            entry.compress_type = zipfile.ZIP_LZMA
+            with file.open(entry, "w") as member:
+                np.lib.format.write_array(member, np.asarray(rows), allow_pickle=False)
+    return content.getvalue()
 
 
 def packed_chrf(rows: np.ndarray) -> np.ndarray:

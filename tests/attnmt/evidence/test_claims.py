@@ -176,13 +176,6 @@ def test_the_power_is_that_of_simulated_seeds(id, seeds):
     assert power_of(claim) == pytest.approx(decided / 1_000, abs=0.05)
 
 
-def test_more_seeds_give_more_power_and_a_longer_table_less():
-    claim = LIST["l1-feeding"]
-    of = {seeds: power_of(replace(claim, seeds=(seeds, seeds))) for seeds in (3, 5, 8)}
-    assert of[3] < of[5] < of[8]
-    assert power_of(claim, comparisons=8) < power_of(claim)
-
-
 def test_the_power_by_the_scatter_that_was_seen_is_less_if_seeds_lie_further_apart():
     claim = LIST["l1-feeding"]
     calm, wild = (([Term(each, 4), Term(each, 4)], Term(0.09)) for each in (0.01, 1.0))

@@ -171,18 +171,6 @@ def test_at_the_level_of_its_p_value_the_interval_just_reaches_zero(seeds, sente
     assert one.interval(1 - one.p_value)[0] == pytest.approx(0, abs=1e-6 * apart)
 
 
-def test_it_is_the_same_on_every_call():
-    rng = np.random.default_rng(0)
-    lengths = rng.integers(5, 40, size=5_000)
-    totals = [np.maximum(lengths - n, 0) for n in range(4)]
-    counts = [
-        np.column_stack([lengths, lengths, *(rng.binomial(t, 0.8) for t in totals), *totals])
-        for _ in range(2)
-    ]
-    quick = [by_sentences(counts, resamples=20).resampled for _ in range(2)]
-    assert (quick[0] == quick[1]).all()
-
-
 # ------------------------------------------------------------------------------------- verdicts
 
 
@@ -239,23 +227,6 @@ def test_within_a_table_the_intervals_decide_as_holm_does(apart):
     for one in found:
         assert (one.low > 0 or one.high < 0) == (one.verdict != "undecided")
         assert 0.95 <= one.level <= 1 - 0.05 / len(table)
-
-
-def test_after_the_first_that_is_not_sure_none_is():
-    """Of p = 0.03 and 0.04 neither is found: 0.03 is not below 0.025, and there it stops."""
-    table = [narrow(stats.norm.isf(p / 2), stats.norm.isf(0.025)) for p in (0.04, 0.03)]
-    assert [one.p_value for one in table] == pytest.approx([0.04, 0.03])
-    assert [one.verdict for one in decide(table)] == ["undecided"] * 2
-    assert [one.level for one in decide(table)] == [0.975] * 2
-
-
-def test_a_longer_table_asks_for_more():
-    weak = narrow(1.1, 1.0)
-    assert decide([weak])[0].verdict == "agrees"
-    alike = [narrow(0.0, 1.0)] * 4
-    assert decide([weak, *alike])[0].verdict == "undecided"
-    sure = [narrow(9.0, 1.0)] * 4  # found first, they leave the weak one its 95%
-    assert decide([weak, *sure])[0].verdict == "agrees"
 
 
 def test_what_waits_counts_and_what_was_found_stays_when_it_comes():

@@ -24,7 +24,7 @@ from attnmt.evidence.store import (
     trained,
     unpacked_chrf,
 )
-from attnmt.metrics import chrf_statistics, perplexity_of
+from attnmt.metrics import chrf_of, chrf_statistics, perplexity_of
 
 
 def test_what_is_kept_of_sentences_is_what_is_loaded(run, statistics, tmp_path):
@@ -110,13 +110,28 @@ def test_a_recorded_run_belongs_to_this_version_of_the_book(name):
     assert len(run.samples) == len(read_plan()["corpora"][corpus_name]["samples"])
     assert "case:lc" in run.bleu.signature
     assert run.corpus["train"] == read_plan()["corpora"][corpus_name]["train"]
-    kept = load_statistics(name)
-    assert len(kept["test_bleu"]) == run.corpus["test"]
-    assert perplexity_of(kept["test_losses"]) == pytest.approx(run.test_perplexity, rel=1e-4)
+    if not (system.endswith("-doubled") or corpus_name in ("live", "french")):
+        kept = load_statistics(name)
+        assert len(kept["test_bleu"]) == run.corpus["test"]
+        assert perplexity_of(kept["test_losses"]) == pytest.approx(run.test_perplexity, rel=1e-4)
     if corpus_name in ("grammar", "grammar750"):
-        for part in ("test", "long", "names"):
-            assert len(kept[f"{part}_chrf"]) == len(kept[f"{part}_negations"])
-            assert len(kept[f"{part}_chrf"]) == len(kept[f"{part}_bleu"])
+        kept = load_statistics(name)
+        for part, pairs in {"test": run.corpus["test"], "long": 300, "names": 300}.items():
+            assert len(kept[f"{part}_chrf"]) == len(kept[f"{part}_negations"]) == pairs
+
+
+CHRF = {  # by sacreBLEU itself, of the translations that commit 50c1aaa still had
+    "rnnencdec-doubled-grammar-0": 68.85674744519063,
+    "rnnencdec-doubled-grammar-1": 68.95472525639386,
+    "luong-local-p-feeding-grammar750-0": 49.120297200893155,
+    "luong-local-p-feeding-grammar750-1": 75.64623407892879,
+}
+
+
+@pytest.mark.parametrize("name", CHRF)
+def test_stored_counts_give_the_chrf_of_the_translations(name):
+    rows = load_statistics(name)["test_chrf"]
+    assert float(chrf_of(rows.sum(axis=0))) == pytest.approx(CHRF[name], abs=1e-9)
 
 
 def test_the_runs_of_a_corpus_learned_from_the_same_pairs():
