@@ -9,9 +9,10 @@ An order of reading, equations first::
     training    the loop: batches, losses, clipped gradients, validation, checkpoints
     decoding    greedy search, beam search, ensembles, unknown words
 
-Then what these use (``vocab``, ``corpus``, ``batches``, ``recipes``, ``files``, ``checks``), what
-measures them (``metrics``), the Transformer of chapter 9 (``attention_only``), the same numbers
-sooner (``fast``), several processes (``scale``) and the command (``cli``).
+Then the text (``vocab``, ``pairs``, ``corpus``, ``batches``), how to train (``recipes``), what
+measures a translator (``metrics``), the Transformer of chapter 9 (``attention_only``), the same
+numbers sooner (``fast``), several processes (``scale``), the command (``cli``), and what all of
+them use (``files``, ``checks``).
 """
 
 from attnmt.attention import Additive, Concat, Dot, General, Location, ScaledDot

@@ -36,8 +36,7 @@ from attnmt.evidence.plan import CORPORA, planned, read_plan, results_folder
 from attnmt.evidence.store import save_run
 from attnmt.metrics import alignment_error_rate, bleu_by_protocol, texts
 from attnmt.model import CONSTRUCTORS, Translator
-from attnmt.objectives import CrossEntropy, likelihood, precision_on
-from attnmt.recipes import RECIPES, Recipe
+from attnmt.recipes import RECIPES, CrossEntropy, Recipe, likelihood, precision_on
 from attnmt.scale import INSTALL, is_first, process_count, recipe_file
 from attnmt.text.subwords import cut_pairs
 from attnmt.training import ALONE, chosen_device, fit

@@ -54,7 +54,7 @@ class Decoder(nn.Module, ABC):
     def forward(
         self, target_in: Tensor, memory: Memory, final: Any
     ) -> tuple[Tensor, Tensor | None]:
-        """Teacher forcing: read the reference (B, T), whatever the model would have written.
+        """Teacher forcing: read the reference (B, T), whatever the model would have said.
 
         Returns:
             features (B, T, f), align (B, T, S) or None.

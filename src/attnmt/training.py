@@ -28,8 +28,7 @@ from attnmt.fast import sooner, without_denormals
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.metrics import MOST_NATS, bleu, perplexity, texts
 from attnmt.model import SIDES, Translator
-from attnmt.objectives import likelihood
-from attnmt.recipes import OPTIMISERS, Recipe
+from attnmt.recipes import OPTIMISERS, Recipe, likelihood
 
 # ------------------------------------------------------------------------- what a training tells
 

@@ -29,7 +29,7 @@ from attnmt.evidence.plan import CORPORA, planned
 from attnmt.evidence.store import load_run
 from attnmt.metrics import bleu_by_protocol
 from attnmt.model import rnnsearch, sutskever
-from attnmt.objectives import CrossEntropy, precision_on
+from attnmt.recipes import CrossEntropy, precision_on
 
 SMALL = [
     *("--model.hidden", "6", "--corpus.train", "60", "--corpus.lengths", "[4,6]"),

@@ -53,8 +53,7 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import Translator
-from attnmt.objectives import CrossEntropy, likelihood, precision_on
-from attnmt.recipes import Recipe
+from attnmt.recipes import CrossEntropy, Recipe, likelihood, precision_on
 from attnmt.text.subwords import cut_pairs, in_words
 from attnmt.training import best_device, fit
 

@@ -12,8 +12,3 @@ def test_plain_python_agrees_with_torch():
     assert times(matrix.tolist(), vector.tolist()) == pytest.approx((matrix @ vector).tolist())
     assert softmax(vector.tolist()) == pytest.approx(vector.softmax(0).tolist())
     assert sigma(0.7) == pytest.approx(torch.sigmoid(torch.tensor(0.7, dtype=torch.float64)).item())
-
-
-def test_other_lengths_are_refused():
-    with pytest.raises(ValueError, match="zip"):
-        times([[1.0, 2.0]], [1.0])

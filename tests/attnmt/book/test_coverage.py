@@ -25,13 +25,11 @@ CONTENT = {"dog", "seeks", "cat"}
     ("written", "skipped", "repeated"),
     [
         ("the dog seeks the dog", [], {}),
-        ("dog the dog the seeks", [], {}),  # places do not count
+        ("dog dog seeks", [], {}),  # neither places nor other words count
         ("the dog seeks", [4], {}),  # the second dog is missing
         ("the dog dog dog the", [2], {"dog": 1}),
         ("", [1, 2, 4], {}),
-        ("the cat seeks the dog", [4], {}),  # a word that is invented once is no repetition
-        ("the cat cat cat seeks", [1, 4], {"cat": 2}),
-        ("the the the dog seeks the dog", [], {}),  # no content word
+        ("the cat cat cat seeks", [1, 4], {"cat": 2}),  # the first is invented, no repetition
     ],
 )
 def test_what_is_skipped_and_repeated(written, skipped, repeated):

@@ -112,33 +112,29 @@ def test_what_the_claim_says_is_to_the_right_of_zero():
     assert forest.ours(BEHIND)[2] < 0, "and what opposes it to the left"
 
 
-def test_a_drawing_tells_those_who_do_not_see_it():
+def test_a_row_has_its_numbers_and_verdict_also_for_those_who_do_not_see_the_drawing():
     plot = forest.forest([AHEAD, NEVER])
     assert "+10.0 (+8.9 to +11.1), kind B: agrees" in repr(plot)
     (panel,) = shown(plot)
     assert panel.beside[0] == ["+10.0 (+8.9 to +11.1)", "kind B: agrees"]
     assert panel.titles[0] == "the paper +8.9, ours +10.0 (+8.9 to +11.1)"
     assert panel.titles[1].startswith("the paper ") and "ours" not in panel.titles[1]
-    (panel,) = shown(forest.forest([Row(ASKED.claim, None, missing="one seed")]))
-    assert panel.titles == [WAITING]
 
 
 def test_a_row_that_was_not_run_or_waits_says_why_and_is_quiet():
     (panel,) = shown(forest.forest([NEVER, WAITS]))
-    assert panel.ours == [[], []]
+    assert (panel.ours, panel.quiet) == ([[], []], [True, True])
     assert [len(theirs) for theirs in panel.theirs] == [1, 1], "the paper's difference is there"
     assert panel.beside[0] == [f"{NOT_RUN}: {REASON}"]
     assert panel.beside[1] == [f"{WAITING}: ladder-feeding has 0 of 3 seeds"]
-    assert panel.quiet == [True, True]
 
 
 def test_a_question_has_numbers_and_no_verdict():
     (panel,) = shown(forest.forest([ASKED]))
     assert panel.beside == [["+10.0 (+8.9 to +11.1)", "question"]]
     assert panel.margins == [[]]
-    assert ASKED.decision.verdict == "agrees"
     (((*_, colour),),) = panel.ours
-    assert colour == forest.INK
+    assert (ASKED.decision.verdict, colour) == ("agrees", forest.INK)
 
 
 def test_each_unit_has_an_axis_of_its_own():

@@ -47,23 +47,15 @@ def test_a_finished_hypothesis_stays_and_competes():
 def test_the_tree_shows_every_hypothesis_that_was_kept():
     ax = draw(toy_language.next_words, beam=2)
     shown = {text.get_text(): text.get_color() for text in ax.texts}
-    expected = {
-        "<s>  1.00": BOTH,
-        "a  0.50": ALONE,
-        "</s>  0.23": ALONE,
-        "b  0.40": BEST,
-        "a  0.38": BEST,
-        "b  0.30": BEST,
-        "</s>  0.27": BEST,
-    }
+    expected = {"<s>  1.00": BOTH} | dict.fromkeys(("a  0.50", "</s>  0.23"), ALONE)
+    expected |= dict.fromkeys(("b  0.40", "a  0.38", "b  0.30", "</s>  0.27"), BEST)
     assert {name: color for name, color in shown.items() if name in expected} == expected
     assert len(ax.texts) == len(expected)
     assert len(ax.lines) == len(expected) - 1  # from each word to the one before it
-
-
-def test_what_fell_out_of_the_beam_is_grey():
     ax = draw(toy_language.next_words, beam=3)
     kept = {words for step in search(toy_language.next_words, 3) for words, _ in step}
     grey = [text for text in ax.texts if text.get_color() == DROPPED]
     assert len(ax.texts) == len(kept) + 1
-    assert len(grey) == len(kept) - 4 - 2  # the best sentence has four words, greedy's two
+    assert (
+        len(grey) == len(kept) - 4 - 2
+    )  # fell out: the best sentence has four words, greedy's two

@@ -40,7 +40,7 @@ from attnmt.evidence.record import (
 from attnmt.evidence.store import save_run
 from attnmt.metrics import alignment_error_rate, chrf, chrf_of, texts
 from attnmt.model import sutskever
-from attnmt.objectives import CrossEntropy, precision_on
+from attnmt.recipes import CrossEntropy, precision_on
 from attnmt.text.subwords import in_pieces
 
 

@@ -1,12 +1,12 @@
-"""objectives.py: each addition is what it says, and nothing else changes."""
+"""recipes.py: each addition to the objective is what it says, and nothing else changes."""
 
 import pytest
 import torch
 from torch.testing import assert_close
 
-from attnmt import Recipe, cli, fit, luong, objectives, perplexity
+from attnmt import Recipe, cli, fit, luong, perplexity, recipes
 from attnmt.batches import make_batch
-from attnmt.objectives import CrossEntropy, bfloat16_trains, likelihood
+from attnmt.recipes import CrossEntropy, bfloat16_trains, likelihood
 
 pytestmark = pytest.mark.kernels
 
@@ -135,18 +135,18 @@ def test_in_bfloat16_the_weights_stay_float32(corpus):
 
 
 def test_where_bfloat16_does_not_train_float32_goes_on_and_says_so(monkeypatch, capsys):
-    monkeypatch.setattr(objectives, "bfloat16_trains", lambda kind: False)
-    assert objectives.precision_on("cpu", "bf16") == "no"
+    monkeypatch.setattr(recipes, "bfloat16_trains", lambda kind: False)
+    assert recipes.precision_on("cpu", "bf16") == "no"
     told = "attnmt: no bfloat16 on this cpu: training goes on in float32\n"
     assert capsys.readouterr().err == told
-    assert objectives.precision_on("cpu", "no") == "no"
+    assert recipes.precision_on("cpu", "no") == "no"
     monkeypatch.setenv("RANK", "1")  # of several processes one says so
-    assert objectives.precision_on("cpu", "bf16") == "no"
+    assert recipes.precision_on("cpu", "bf16") == "no"
     assert capsys.readouterr().err == ""
 
 
 def test_where_bfloat16_is_demanded_and_does_not_train_one_line_says_so(corpus, monkeypatch):
-    monkeypatch.setattr(objectives, "bfloat16_trains", lambda kind: False)
+    monkeypatch.setattr(recipes, "bfloat16_trains", lambda kind: False)
     with pytest.raises(ValueError, match="no LSTM can learn in bfloat16 on this cpu"):
         trained(corpus, precision="bf16")
 
@@ -188,7 +188,7 @@ def test_a_share_of_smoothing_leaves_some_of_the_loss(value):
 def test_an_unknown_precision_is_refused():
     for make in (
         lambda: CrossEntropy(precision="half"),
-        lambda: objectives.precision_on("cpu", "half"),
+        lambda: recipes.precision_on("cpu", "half"),
     ):
         with pytest.raises(ValueError, match="precision must be one of no, bf16, not 'half'"):
             make()
