@@ -79,7 +79,7 @@ const tasks = {
       if (!run.trouble) looks.push(run.look());
     }
     if (!looks[0]) looks.pop();
-    return { about: run.about(), trouble: run.trouble ? say(run.trouble.key, run.trouble.given) : "", updates: run.updates, looks: looks.map(({ rows, ...rest }) => rest), rows: looks.at(-1).rows };
+    return { about: run.about(), trouble: run.trouble ? say(run.trouble.key, run.trouble.given) : "", updates: run.updates, looks: looks.map(({ rows, ...rest }) => rest), rows: looks.at(-1)?.rows };
   },
 };
 
