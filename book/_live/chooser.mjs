@@ -33,10 +33,10 @@ export class Chooser {
     this.list = make("ul", { class: "live-list", role: "listbox", id: `${this.id}-list`, hidden: true, "aria-label": say("known") });
     this.notes = make("div", { class: "live-notes", id: `${this.id}-notes`, role: "status" });
     this.count = make("span", { class: "live-count" });
-    const titled = (name) => button(say(name), () => this[name](), { title: say(`${name}_title`) });
-    this.shorterButton = titled("shorter");
-    this.longerButton = titled("longer");
-    const buttons = sentences.random.length ? [titled("random")] : [];
+    const titled = (name, title) => button(say(name), () => this[name](), { title: say(title) });
+    this.shorterButton = titled("shorter", "shorter_title");
+    this.longerButton = titled("longer", "longer_title");
+    const buttons = sentences.random.length ? [titled("random", "random_title")] : [];
     if (longer && sentences.chains.length) buttons.push(this.longerButton, this.shorterButton);
     this.element = make(
       "div",

@@ -75,7 +75,7 @@ export const SEE = {
   caption: "Weights of {name}: a row for each {target} word, a column for each {source} word.",
   looked: "Where the network looked",
   looked_pair: "Where the network with attention looked",
-  looked_each: "Where it looked, {title}",
+  looked_each: "Where {name} looked",
   rows: "a row for each {language} word: the stronger the blue, the more weight",
   growth: "As the sentence grows",
   growth_share: "share of the reference's words that it found, in order",

@@ -18,7 +18,7 @@ export class Translation {
       const card = new Card({ model, say, withVector: mode === "pair", light: (at) => this.lightTarget(card, at) });
       return card;
     });
-    if (new Set(this.cards.map((card) => card.about.title)).size < models.length) this.cards.forEach((card) => card.nameByFeeding());
+    if (new Set(models.map(({ config }) => Boolean(config.feeding))).size === 2) this.cards.forEach((card) => card.nameByFeeding());
     this.lookers = this.cards.filter((card) => card.model.attends);
     [this.looker] = this.lookers;
     this.languages = languagesOf(models[0], say);
@@ -36,7 +36,7 @@ export class Translation {
       const light = (row, column) => (row >= 0 ? this.lightTarget(card, row) : this.lightSource(column));
       card.matrix = new Matrix({ label: say("table_of", { name: card.about.name }), light });
       const key = mode === "pair" ? "looked_pair" : "looked";
-      const title = this.lookers.length > 1 ? say("looked_each", { title: card.title.textContent.toLowerCase() }) : say(key);
+      const title = this.lookers.length > 1 ? say("looked_each", { name: card.about.name }) : say(key);
       const rows = make("small", {}, say("rows", { language: target }));
       return make("div", { class: "live-alignment" }, make("p", { class: "live-title" }, title, " ", rows), card.matrix.element);
     });

@@ -178,7 +178,7 @@ export const SEE = joined({
   caption: "{name}의 가중치: 행은 {target} 단어, 열은 {source} 단어입니다.",
   looked: "신경망이 본 곳",
   looked_pair: "어텐션이 있는 신경망이 본 곳",
-  looked_each: "신경망이 본 곳, {title}",
+  looked_each: "신경망이 본 곳, {name}",
   rows: "한 행이 {language} 단어 하나: 파란색이 짙을수록 가중치가 큽니다",
   growth: "문장이 길어지면",
   growth_share: "참조 번역의 단어 가운데 순서대로 맞힌 비율",

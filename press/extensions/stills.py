@@ -86,8 +86,9 @@ def translation(spec: dict, words: Dictionary) -> str:
     english = spec.get("english", "")
     reference = models[0].target_vocabulary.tokenise(english)
     titles = [WITH if model.attends else WITHOUT for model in models]
-    if len(models) == 2 and titles[0] == titles[1]:
-        titles = [FED if model.config["feeding"] else UNFED for model in models]
+    fed = [model.config.get("feeding", False) for model in models]
+    if len(set(fed)) == 2:
+        titles = [FED if one else UNFED for one in fed]
     cards, matrices = [], []
     for model, title in zip(models, titles, strict=True):
         found, drawn = translated(model, spec["sentence"])

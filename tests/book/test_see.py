@@ -199,8 +199,23 @@ def test_unknown_words_are_named_and_a_like_word_is_offered(typed):
 def test_nothing_at_all_is_no_sentence(typed, text):
     write(typed, text)
     assert notes(typed) == "Type a German sentence, or press Random."
-    assert typed.locator(".live-word").count() == 0
     assert typed.locator(".live-view > :visible").count() == 1  # the chooser
+
+
+def test_an_emptied_field_does_not_move_the_page(typed):
+    write(typed, "Das Kind schläft.")
+    height = typed.bounding_box()["height"]
+    write(typed, "")
+    assert abs(typed.bounding_box()["height"] - height) < 40  # a line of notes
+    write(typed, "Das Kind schläft.")
+    assert typed.locator(".live-watch").is_visible()
+
+
+def test_letters_with_accents_are_the_same_however_they_are_typed(typed):
+    write(typed, "Der Mann ist mu\u0308de.")  # u and its dots
+    assert notes(typed) == ""
+    words = typed.locator(".live-watch .live-text").all_inner_texts()
+    assert "m\u00fcde" in words
 
 
 def test_more_than_sixty_words_are_cut_and_more_than_forty_are_warned_of(typed):
@@ -263,7 +278,7 @@ def test_a_failed_download_is_told_and_tried_again(visit):
     box = page.locator(".live[data-mode=pair]").first
     box.locator(".live-start").click()
     page.get_by_text("The model could not be fetched.").wait_for()
-    assert box.locator(".live-still table").is_visible()
+    assert box.locator(".live-still svg.alignment").is_visible()
     page.unroute("**/*.safetensors.gz")
     box.get_by_role("button", name="Try again").click()
     done(box)
@@ -463,8 +478,10 @@ def test_without_scripts_there_are_a_picture_and_a_sentence(browser, address):
     page = context.new_page()
     page.goto(address + "book/see_it.html")
     box = page.locator(".live[data-mode=pair]")
-    assert box.locator(".live-still .live-grid").is_visible()
-    assert "Die alte Frau" in box.locator(".live-field").inner_text()
+    assert box.locator(".live-still svg.alignment").is_visible()
+    assert "Ich habe Paul gesehen" in box.locator(".live-field").inner_text()
+    wrong, right = box.locator(".live-written").all()
+    assert wrong.locator(".wrong").count() > right.locator(".wrong").count() == 0
     assert box.locator("noscript").is_visible()
     assert page.locator(".live-caption").first.is_visible()
     context.close()

@@ -1,8 +1,9 @@
 /** Reads jobs from standard input and answers with what the page's training computes: JSON. */
 import { readFileSync } from "node:fs";
 import { BREAKS, DEFAULTS } from "../../book/_live/learn_choices.mjs";
-import { LEARN, speaker } from "../../book/_live/learn_words.mjs";
-import { SEE } from "../../book/_live/see.mjs";
+import { LEARN } from "../../book/_live/learn_words.mjs";
+import { SEE } from "../../book/_live/see_words.mjs";
+import { speaker } from "../../book/_live/speaker.mjs";
 import { LEARN as KOREAN, SEE as KOREAN_SEE } from "../../book/_live/words_ko.mjs";
 import { SIZES, Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
 import { compute, parse, plan } from "../../book/_live/score.mjs";
@@ -75,9 +76,10 @@ const tasks = {
     const looks = [run.look()];
     while (run.updates < updates && !run.trouble && !(looks.at(-1).mass > until)) {
       for (let at = 0; at < every && run.update(); at++);
-      looks.push(run.look());
+      if (!run.trouble) looks.push(run.look());
     }
-    return { about: run.about(), trouble: run.trouble ? say(run.trouble.key, run.trouble.given) : "", updates: run.updates, looks: looks.map(({ rows, ...rest }) => rest), rows: looks.at(-1).rows };
+    if (!looks[0]) looks.pop();
+    return { about: run.about(), trouble: run.trouble ? say(run.trouble.key, run.trouble.given) : "", updates: run.updates, looks: looks.map(({ rows, ...rest }) => rest), rows: looks.at(-1)?.rows };
   },
 };
 

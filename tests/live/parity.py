@@ -18,12 +18,17 @@ CLOSE = 1e-3  # attention weights
 SAME = 1e-4  # what is seen, and more: only sums in another order
 
 
-def ask_node(script: Path, jobs: Sequence[dict]) -> list:
-    """What one of the scripts beside this file answers to some jobs."""
+def need_node() -> None:
+    """Skip a test where there is no node, or let it fail where one must be."""
     if shutil.which("node") is None:
         if os.environ.get("ATTNMT_NODE") == "required":
             pytest.fail("there is no node")
         pytest.skip("there is no node: the page's modules are not tested")
+
+
+def ask_node(script: Path, jobs: Sequence[dict]) -> list:
+    """What one of the scripts beside this file answers to some jobs."""
+    need_node()
     text = json.dumps(jobs, default=str)
     ran = subprocess.run(["node", script], input=text, capture_output=True, encoding="utf-8")
     assert ran.returncode == 0, ran.stderr

@@ -77,9 +77,9 @@ def test_it_locks_on(visit):
     before = weights(page)
     assert max(max(row) for row in before) < 0.9
     press(page, "Train")
-    page.wait_for_function("+document.querySelector('.learn').dataset.mass > 0.9")
-    pause(page)
-    assert "It locked on at update" in page.locator(".live-say").inner_text()
+    page.locator("[data-paused]").wait_for()  # soon after it has locked on it stops by itself
+    summary = page.locator(".live-say").inner_text()
+    assert "It locked on at update" in summary and "press Train to go on" in summary
     after = weights(page)
     S = len(after) - 1
     looked = [row.index(max(row)) for row in after[:S]]
@@ -192,6 +192,8 @@ def test_curves_have_a_scale(visit):
     scales = page.locator(".learn-scale").evaluate_all(
         "all => all.map(scale => [...scale.children].map(end => end.textContent))"
     )
+    axes = page.locator(".learn-axis").evaluate_all("all => all.map(axis => axis.textContent)")
+    assert axes == ["00 updates"] * 5
     assert scales[1:4] == [["100%", "0%"]] * 3
     (most_loss, no_loss), (most_bits, no_bits) = scales[0], scales[4]
     assert no_loss == no_bits == "0.00"
@@ -275,12 +277,23 @@ def test_a_line_is_mended_and_trains(visit):
     assert told.is_visible()
 
 
-def test_it_stops_where_numbers_cease_to_be_numbers(visit):
-    page = visit("#learn?task=copy&length=4&score=dot(q,+k)+/+0")
-    press(page, "Train")
-    page.get_by_role("alert").get_by_text("was no longer a number").wait_for()
-    page.get_by_role("button", name="Train", exact=True).wait_for()
-    assert updates(page) == 0
+def test_a_score_that_is_no_number_says_so_at_once_and_nothing_moves(visit):
+    page = visit("#learn?task=copy&length=4")
+    top = "document.querySelector('.learn > .live-buttons').getBoundingClientRect().top"
+    before, shown = page.evaluate(top), page.locator(".live-say").inner_text()
+    line = page.get_by_label("Score of query q and word k")
+    for score, message in (
+        ("dot(q, k) / 0", "was no longer a number"),
+        ("dot(q, h)", "column 8: h is not known"),
+    ):
+        line.fill(score)
+        page.get_by_role("alert").get_by_text(message).wait_for()
+        assert page.evaluate(top) == before
+        press(page, "Train")
+        page.wait_for_timeout(300)
+        assert page.get_by_role("button", name="Train", exact=True).is_visible()
+        assert page.locator(".live-say").inner_text() == shown  # no NaN, no undefined
+    assert page.complaints == []
 
 
 def test_the_readers_own_pairs(visit):

@@ -5,12 +5,16 @@ import gzip
 import json
 import re
 import textwrap
+from html import unescape
 
+import parity
 import pytest
 from docutils.utils import assemble_option_dict
 
+from attnmt import greedy
 from attnmt.attention import Additive, Attention, weigh
 from attnmt.book.live import weights
+from attnmt.book.live.view import modules
 from attnmt.decoder import BahdanauDecoder
 from press.contents import file_of, listed
 from press.editions.korean import WORDS, words_of
@@ -40,12 +44,11 @@ PAGES = {
     for page in pages
 }
 SPECS = [spec for of_page in PAGES.values() for spec in of_page]
-each_language = pytest.mark.parametrize("language", live.LANGUAGES)
 
 
 def each(kind: str):
-    some = {str(live.still_path(s, "en")): s for s in SPECS if live.kind_of(s) == kind}
-    return pytest.mark.parametrize("spec", some.values(), ids=lambda s: live.still_path(s, "").stem)
+    some = {json.dumps(spec): spec for spec in SPECS if live.kind_of(spec) == kind}
+    return pytest.mark.parametrize("spec", some.values(), ids=some)
 
 
 def given(html: str) -> dict:
@@ -61,18 +64,15 @@ def test_a_block_tells_its_component_what_is_written():
     )
     shown = {"mode": "pair", "models": ["rnnencdec", "rnnsearch"], "sentence": "Ein Hund."}
     assert pair == shown | {"english": "A dog."}
-    told = given(live.box(pair))
-    assert told == pair | {"size": told["size"]}
+    options = given(live.box(pair))
+    assert options == pair | {"size": options["size"]}
     assert (step["mode"], list(given(live.box(step))["code"])) == ("step", ["rnnsearch"])
     rules = {"score": "dot(q, W(k)) - 1", "length": 10, "feeding": False}
-    assert given(live.box(learn)) == {"task": "reverse"} | rules
-    other = pair | {"sentence": "Die Katze."}
-    assert live.still_path(pair, "en") != live.still_path(other, "en")
+    assert live.options_of(learn) == {"task": "reverse"} | rules
 
 
-@pytest.mark.parametrize("text", ["live} rnnsearch\n:sentence", "learn} copy\n:score"])
-def test_what_is_told_cannot_end_its_script(text):
-    (spec,) = specs(f":::{{{text}: </script><b>Ja.</b>\n:::\n")
+def test_options_cannot_end_their_script():
+    (spec,) = specs(":::{live} rnnsearch\n:sentence: </script><b>Ja.</b>\n:::\n")
     html = live.box(spec)
     assert html.count("</script>") == 2
     assert "</script><b>Ja.</b>" in given(html).values()
@@ -103,7 +103,7 @@ def test_options_of_a_training_are_the_components_own():
 
 
 def test_pages_fetch_little():
-    files = ("page.mjs", "see.mjs", "see.css", "translator.mjs", "sentences.json")
+    files = ("page.mjs", *modules("see.mjs"), "see.css", "sentences.json")
     component = sum((live.SOURCE / name).stat().st_size for name in files)
     for page, of_page in PAGES.items():
         models = {name for spec in of_page for name in spec.get("models", ())}
@@ -114,62 +114,76 @@ def test_pages_fetch_little():
 
 
 @each("live")
-@each_language
-def test_a_translation_has_a_still_of_the_models_that_the_package_holds(spec, language):
-    still = live.still(spec, language)
-    assert live.marks(spec["models"]) in still, "draw it again: python -m press.extensions.stills"
-    assert re.search(r"<table\b.*<caption\b", still) or spec["models"] == ["rnnencdec"]
-    assert not re.search("<button|<script", still)
+def test_a_translation_has_a_still_with_the_packages_own_words_and_weights(spec):
+    html = stills.translation(spec, {})
+    shown = spec["models"][:1] if spec["mode"] == "step" else spec["models"]
+    drawn = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
+    written = re.findall(r'class="live-written"[^>]*>(.*?)</p>', html)
+    for name, text in zip(shown, written, strict=True):
+        model = weights.pretrained(name)
+        (found,) = greedy(model, [model.source_vocabulary.tokenise(spec["sentence"])])
+        words = unescape(re.sub(r"<[^>]+>", "", text))
+        assert words.replace(" ", "") == "".join(found.words)
+        if not model.attends:
+            continue
+        titles = re.findall(r"<title>(.*?)</title>", drawn.pop(0))
+        assert titles == [
+            f"{s} → {t}: {weight:.2f}"
+            for t, row in zip(found.words, found.alignment, strict=True)
+            for s, weight in zip(
+                model.source_vocabulary.tokenise(spec["sentence"]), row, strict=True
+            )
+        ]
+    assert not drawn and not re.search("<button|<script", html)
+
+
+def test_words_that_the_reference_does_not_have_there_are_marked():
+    assert stills.shared(["a", "b", "c", "d"], ["b", "x", "d", "a"]) == {1, 3}
+    german = {"sentence": "Der Hund schläft."}
+    html = stills.translation(live.translation("rnnencdec", german), {})
+    assert 'class="wrong"' not in html  # there is no reference
+    other = german | {"english": "A cat sleeps."}
+    html = stills.translation(live.translation("rnnsearch", other), {})
+    assert re.findall(r'class="wrong">(\w+)', html) == ["the", "dog"]
 
 
 @each("learn")
-@each_language
-def test_a_training_has_a_still_that_begins_as_a_fog_and_ends_locked_on(spec, language):
-    html = live.still(spec, language)
-    assert html, "draw it: python -m press.extensions.stills"
-    assert html.count("<svg") == html.count('role="img"') == html.count("<figcaption>") == 2
-    before, after = re.findall(r'aria-label="([^"]*)"', html)
-    assert len(before) > 30 and len(after) > 60
+def test_a_training_has_a_still_that_begins_as_a_fog_and_ends_locked_on(spec):
+    html = stills.training(spec, {})
+    assert html.count("<svg") == html.count('role="img" aria-label="') == 2
+    assert html.count("<figcaption>") == 2
     drawn = [
-        max(map(float, re.findall(r'live-share" fill-opacity="([\d.]+)"', part)))
+        max(map(float, re.findall(r'fill-opacity="([\d.]+)"', part)))
         for part in html.split("</figure>")[:2]
     ]
     assert drawn[0] < 0.7 < 0.9 < drawn[1] or spec["task"] != "copy"
 
 
-def test_a_stored_still_is_what_the_code_draws():
-    spec = next(spec for spec in SPECS if spec.get("task") == "copy")
-    (drawn,) = stills.trained([spec])
-    stored = {language: live.still(spec, language) for language in live.LANGUAGES}
-    assert drawn == stored, "draw them again: python -m press.extensions.stills"
+def test_recorded_trainings_are_what_node_trains():
+    parity.need_node()
+    recorded = stills.trainings()
+    assert [one["spec"] for one in recorded if one["spec"] not in SPECS] == []
+    (copied,) = (one for one in recorded if one["spec"]["task"] == "copy")
+    assert stills.record([copied["spec"]]) == [copied], "python -m press.extensions.stills"
 
 
-def test_stills_are_not_left_over():
-    files = set((live.SOURCE / "stills").rglob("*.html"))
-    assert files == {live.still_path(spec, one) for spec in SPECS for one in live.LANGUAGES}
-
-
-def test_stills_are_drawn_of_the_blocks_of_built_pages_once(tmp_path):
-    (tmp_path / "book").mkdir()
-    pages = "".join(map(live.box, SPECS[:3])) * 2
-    (tmp_path / "book" / "page.html").write_text(pages, encoding="utf8")
-    found = [one for kind in DIRECTIVES for one in stills.told(tmp_path, kind)]
-    wanted = {live.still_path(spec, "en") for spec in SPECS[:3]}
-    assert [live.still_path(spec, "en") in wanted for spec in found] == [True] * len(wanted)
+def test_a_training_that_was_not_recorded_says_how_to():
+    with pytest.raises(ValueError, match=r"press\.extensions\.stills '\{\"task\": \"reverse\"\}'"):
+        live.box({"task": "reverse"})
 
 
 @pytest.mark.parametrize("kind", DIRECTIVES)
 def test_a_korean_page_has_korean_blocks(kind):
-    """Its own words; sentences, glosses and numbers stay as they are."""
+    """Its own words; sentences and numbers stay as they are."""
     spec = next(spec for spec in SPECS if live.kind_of(spec) == kind)
     words = words_of(WORDS)
-    korean, still = live.box(spec, "ko", words), live.still(spec, "ko")
-    assert still in korean
-    for said in (live.SCRIPTLESS[kind], live.FROM_FILE[kind]):
-        assert in_words(said, words) in korean and said not in korean
+    korean = live.box(spec, words)
+    for text in (live.SCRIPTLESS[kind], live.FROM_FILE[kind]):
+        assert in_words(text, words) in korean and text not in korean
     assert (words[live.START] in korean) == (kind == "live") and live.START not in korean
-    text = re.sub(r"<[^>]+>", " ", still)
-    assert re.search(r"[가-힣]", text) and "attention" not in text
+    still = re.sub(r"<[^>]+>", " ", korean.partition("-still")[2].partition("<noscript>")[0])
+    assert re.search(r"[가-힣]", still)
+    assert not re.search("attention|feeding|Reference|training|updates", still)
 
 
 # --- the package's lines, and the site's files

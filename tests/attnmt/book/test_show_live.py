@@ -33,8 +33,8 @@ def controlled():
     return grammar_corpus(train=400, valid=20, test=20, long=0, names=0)
 
 
-def told(view) -> dict:
-    """What the page inside is told."""
+def given(view) -> dict:
+    """What the page inside is given."""
     html = unescape(view._repr_html_())
     text = re.search(r"(?m)^const data = (.*);$", html)[1]
     return json.loads(text)
@@ -42,14 +42,17 @@ def told(view) -> dict:
 
 def test_the_page_holds_the_model_and_the_component(model, tmp_path, monkeypatch):
     monkeypatch.delenv(STORED, raising=False)
-    data = told(show_live(model, "w1 w2 w3", english="v3 v2 v1"))
+    data = given(show_live(model, "w1 w2 w3", english="v3 v2 v1"))
     path = tmp_path / "model.safetensors"
     path.write_bytes(base64.b64decode(data["options"]["weights"]["model"]))
     assert load_compact(path).config == model.config
     assert data["options"]["sentence"] == "w1 w2 w3"
     assert data["options"]["mode"] == "both"
-    assert "export async function render" in data["see"]
-    assert "export async function load" in data["translator"]
+    modules = data["modules"]
+    assert "export async function render" in modules["see.mjs"]
+    for text in modules.values():  # each finds what it imports
+        assert set(re.findall(r'^import .* from "(.*)";$', text, re.MULTILINE)) <= set(modules)
+        assert 'from "./' not in text
 
 
 def test_a_notebook_that_is_stored_holds_a_line_instead(model, monkeypatch):
@@ -70,7 +73,7 @@ def test_stored_notebooks_hold_no_model():
 
 
 def test_sentences_of_the_book_are_offered_where_the_model_knows_them(model, controlled):
-    assert told(show_live(model))["options"]["sentences"] == {}
+    assert given(show_live(model))["options"]["sentences"] == {}
     whole = json.loads(live.asset("sentences.json"))
     knows_all = pretrained("rnnsearch")
     assert live.sentences_for(knows_all) == whole
@@ -85,8 +88,9 @@ def test_sentences_of_the_book_are_offered_where_the_model_knows_them(model, con
 
 
 def test_what_cannot_be_shown_says_why(model, corpus, monkeypatch):
-    for other in (rnnencdec(corpus, hidden=8), attention_only(corpus, hidden=8)):
-        assert told(show_live(other))["options"]["mode"] == "single"
+    assert given(show_live(rnnencdec(corpus, hidden=8)))["options"]["mode"] == "single"
+    with pytest.raises(ValueError, match="computes recurrent models, and attention_only is none"):
+        show_live(attention_only(corpus, hidden=8))
     monkeypatch.setattr(live, "MOST_PARAMETERS", 1_000)
     with pytest.raises(ValueError, match=r"parameters, and a page can show 1,000 at most"):
         show_live(model)
