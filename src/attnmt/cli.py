@@ -28,11 +28,10 @@ from attnmt.book.live import shown
 from attnmt.book.live.view import show_live
 from attnmt.checks import one_of
 from attnmt.corpus import PARTS
-from attnmt.decoding import beam_search, force_align
+from attnmt.decoding import beam_search, force_align, on_words
 from attnmt.evidence import record as recording
 from attnmt.evidence.corpora import CORPORA
 from attnmt.evidence.folders import results_folder
-from attnmt.evidence.links import on_words
 from attnmt.evidence.models import load
 from attnmt.evidence.plan import planned, read_plan
 from attnmt.evidence.protocols import protocols

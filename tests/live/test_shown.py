@@ -9,7 +9,7 @@ from attnmt.attention_only import attention_only
 from attnmt.book.live.shown import embedding, write_folder
 from attnmt.book.live.view import show_live
 from attnmt.book.live.weights import load_compact, save_compact
-from attnmt.evidence.links import on_words
+from attnmt.decoding import on_words
 from attnmt.text.subwords import in_pieces
 from press.browser import served
 

@@ -17,7 +17,7 @@ from attnmt.attention_only import attention_only
 from attnmt.batches import pad
 from attnmt.book.live.weights import FOLDER as WEIGHTS
 from attnmt.book.live.weights import KEPT, load_compact, save_compact
-from attnmt.evidence.links import on_words
+from attnmt.decoding import on_words
 from attnmt.evidence.models import concat_fixed
 from attnmt.grammar import written
 from attnmt.text.subwords import Pieces, in_pieces

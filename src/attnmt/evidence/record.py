@@ -15,9 +15,8 @@ import torch
 
 from attnmt.checks import one_of
 from attnmt.corpus import Corpus, Pair
-from attnmt.decoding import Translation, force_align, greedy
+from attnmt.decoding import Translation, force_align, greedy, on_words
 from attnmt.evidence.gold import gold_pairs, has_gold_links
-from attnmt.evidence.links import on_words
 from attnmt.evidence.models import MODELS, load
 from attnmt.evidence.plan import (
     load_corpus,
