@@ -39,9 +39,10 @@ def fonts_for(letters: frozenset[str]) -> list[str]:
     """Fonts for the letters that the usual one lacks; those that none has are told in a line."""
     lacking = {ord(letter) for letter in letters if letter.isprintable()} - has(findfont(None))
     found = []
-    # plain fonts first
     fonts = {font.name: font.fname for font in sorted(fontManager.ttflist, key=lambda f: -f.weight)}
-    for name in sorted(fonts, key=lambda name: ("Sans" not in name, name)):
+    for name in sorted(fonts, key=lambda name: ("Sans" not in name, name)):  # plain ones first
+        if name.startswith("Last Resort"):  # it has boxes for all
+            continue
         if lacking and lacking & has(fonts[name]):
             found.append(name)
             lacking -= has(fonts[name])
