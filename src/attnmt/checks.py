@@ -1,5 +1,6 @@
 """Arguments that make no sense, refused by their names."""
 
+import math
 from collections.abc import Collection
 from numbers import Integral, Real
 from os import PathLike
@@ -45,15 +46,12 @@ def text_of(**arguments: Any) -> None:
             raise TypeError(f"{name} must be a string, not {value!r}")
 
 
-def number(least: float, most: float, **arguments: Any) -> None:
-    """Refuse an argument that is no number from ``least`` to ``most``; nan is none."""
+def at_least(least: float, **arguments: Any) -> None:
+    """Refuse an argument that is no number, ``least`` or more; nan and infinity are none."""
     for name, value in arguments.items():
-        if (
-            not isinstance(value, Real)
-            or isinstance(value, bool)
-            or not least <= float(value) <= most
-        ):
-            raise ValueError(f"{name} must be a number from {least:g} to {most:g}, not {value!r}")
+        real = isinstance(value, Real) and not isinstance(value, bool)
+        if not real or not least <= float(value) < math.inf:
+            raise ValueError(f"{name} must be {least:g} or more, not {value!r}")
 
 
 def file_name(**arguments: Any) -> None:

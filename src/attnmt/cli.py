@@ -28,9 +28,8 @@ from attnmt.book.live import shown
 from attnmt.book.live.view import show_live
 from attnmt.checks import one_of
 from attnmt.corpus import PARTS
-from attnmt.decoding import beam_search, force_align
+from attnmt.decoding import beam_search, force_align, on_words
 from attnmt.evidence import record as recording
-from attnmt.evidence.links import on_words
 from attnmt.evidence.models import load
 from attnmt.evidence.plan import CORPORA, planned, read_plan, results_folder
 from attnmt.evidence.store import save_run

@@ -6,6 +6,7 @@ takes the words written last and answers with log p of every next word. So whate
 """
 
 import math
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -17,16 +18,19 @@ import torch
 from torch import Tensor, nn
 
 from attnmt.batches import Batch, Source, make_batch, pad
-from attnmt.checks import whole
+from attnmt.checks import at_least, flag, text_of, whole
 from attnmt.corpus import Link, Pair
 from attnmt.fast import sooner
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
-from attnmt.text.subwords import strongest_links
+from attnmt.text import TextWarning
+from attnmt.text.processed import traces
+from attnmt.text.subwords import join_alignment, strongest_links
 from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
 
 Words = Sequence[str]
 Sentences = Sequence[Words]
 MAX_LENGTH = (2, 10)  # a translation ends after 2 * source length + 10 words at the latest
+LARGEST_POWER = 15  # a length penalty up to which lp is a number of 32 bits, of any length
 BATCH_WORDS = 4_096  # source words of a batch, padding counted: fewer sentences if they are long
 FORBIDDEN = {
     True: [PAD, BOS],
@@ -46,6 +50,25 @@ class Translation:
     words: list[str]
     score: float
     alignment: np.ndarray | None
+
+
+@dataclass(frozen=True, repr=False)
+class TextTranslation(Translation):
+    """The translation of a raw sentence, on words also where the model reads and writes pieces.
+
+    ``text`` is the sentence as one would print it, ``source`` the words that were translated, and
+    ``unknown`` those of them that the model does not know.
+    """
+
+    source: list[str]
+    text: str
+    unknown: list[str]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"TextTranslation({self.text!r})"
 
 
 # ---------------------------------------------------------------------- what search asks of a model
@@ -123,6 +146,7 @@ class Ensemble(nn.Module):
         self.source_vocabulary = first.source_vocabulary
         self.target_vocabulary = first.target_vocabulary
         self.config = {"model": "ensemble", "members": [m.config for m in self.each]}
+        self.trained_on = first.trained_on
 
     @property
     def each(self) -> list[Translator]:
@@ -153,6 +177,12 @@ class Ensemble(nn.Module):
     def token_losses(self, batch: Batch) -> Tensor:
         """-log p of each real target token of a batch, in reading order: (tokens,)."""
         return -_log_mean([-member.token_losses(batch) for member in self.each])
+
+    def translate(
+        self, text: str | Sequence[str], **options: Any
+    ) -> TextTranslation | list[TextTranslation]:
+        """Translate a raw sentence, or a list of them: see :func:`translate`."""
+        return translate(self, text, **options)
 
     def forward(self, batch: Batch) -> tuple[None, Tensor | None]:
         """Read source and reference: no features in common, and the mean align (B, T, S)."""
@@ -194,6 +224,7 @@ def greedy(
         ValueError: an empty sentence.
     """
     _check(sentences)
+    flag(unknown=unknown)
     search = partial(_greedy, model, unknown)
     return _answers(model, sentences, search, [*map(len, sentences)], batch_size)
 
@@ -270,8 +301,8 @@ def beam_search(
     whole(1, beam=beam, n_best=n_best)
     if n_best > beam:
         raise ValueError(f"n_best must be a whole number from 1 to beam={beam}, not {n_best!r}")
-    if not 0 <= length_penalty < math.inf:
-        raise ValueError(f"length_penalty must be 0 or more, not {length_penalty!r}")
+    at_least(0, length_penalty=length_penalty)
+    flag(unknown=unknown)
     how = Beam(beam, length_penalty, n_best, unknown=unknown)
     search = partial(_beam_search, model, how)
     found = _answers(model, sentences, search, [*map(len, sentences)], batch_size)
@@ -287,8 +318,15 @@ class Beam(NamedTuple):
     unknown: bool
 
     def rank(self, score: Tensor, length: Tensor) -> Tensor:
-        """``score / lp``, by which hypotheses compete, of log p and lengths."""
-        return score / ((5 + length) / 6) ** self.length_penalty
+        """``score / lp``, by which hypotheses compete, of log p and lengths.
+
+        A large penalty makes a power that no number can hold. There -log(-rank) stands for the
+        rank: it is in the same order.
+        """
+        if self.length_penalty <= LARGEST_POWER:
+            return score / ((5 + length) / 6) ** self.length_penalty
+        power = min(self.length_penalty, 1e6)  # above, the longer one wins in any case
+        return power * ((5 + length) / 6).double().log() - (-score).double().log()
 
 
 class Hypotheses(NamedTuple):
@@ -514,6 +552,95 @@ def _answers(
             found = answer([items[number] for number in batch])
             answers.update(zip(batch, found, strict=True))
     return [answers[number] for number in range(len(items))]
+
+
+# -------------------------------------------------------------------------------- raw sentences
+
+
+def translate(
+    model: Model,
+    text: str | Sequence[str],
+    beam: int = 5,
+    length_penalty: float = 0.0,
+    tokeniser: str | None = None,
+) -> TextTranslation | list[TextTranslation]:
+    """Translate a raw sentence, or a list of them: ``model.translate("Ein Satz.")``.
+
+    Args:
+        model: a translator, or an ensemble.
+        text: one sentence, or several.
+        beam: see :func:`beam_search`; 1 is greedy search.
+        length_penalty: see :func:`beam_search`.
+        tokeniser: ``"spaces"`` if the text is in words already.
+
+    Returns:
+        A translation for each; that of an empty text is empty.
+
+    Raises:
+        TypeError: the text is neither a string nor a list of strings.
+        ValueError: an argument out of its range.
+
+    Warns:
+        TextWarning: words that the model does not know, by name; text that was processed before; a
+            model that has learned too little to write anything.
+    """
+    texts = [text] if isinstance(text, str) else text
+    if not isinstance(texts, list | tuple):
+        raise TypeError(f"text must be one sentence or a list of sentences, not {text!r}")
+    for sentence in texts:
+        text_of(text=sentence)
+    read = [model.source_vocabulary.tokenise(sentence, tokeniser) for sentence in texts]
+    some = [sentence for sentence in read if sentence]
+    found = iter(cast(list[Translation], beam_search(model, some, beam, length_penalty)))
+    answers = []
+    for words in read:
+        one = next(found) if words else Translation([], 0.0, None)
+        answers.append(_of_text(model, one, words))
+    _warn_of(answers, traces(texts) if tokeniser != "spaces" else [])
+    return answers[0] if isinstance(text, str) else answers
+
+
+def _of_text(model: Model, found: Translation, sentence: Words) -> TextTranslation:
+    """A translation of a raw sentence, from what search found for its words or pieces."""
+    target, source = model.target_vocabulary, model.source_vocabulary
+    text = target.detokenise(found.words)
+    found, words = on_words(model, found, sentence)
+    unknown = [word for word in words if UNK in source.encode(source.units.split([word]))]
+    return TextTranslation(**vars(found), source=words, text=text, unknown=unknown)
+
+
+def _warn_of(found: Sequence[TextTranslation], processed: Sequence[str]) -> None:
+    """Say in one line each what one should know of some translations."""
+    if processed:
+        said = f"the text was cut or escaped before: {'; '.join(processed)}. If it is in words "
+        warnings.warn(said + 'already, say so: tokeniser="spaces"', TextWarning, stacklevel=3)
+    if unknown := dict.fromkeys(word for one in found for word in one.unknown):
+        said = f"the model does not know: {', '.join(unknown)}. It reads <unk> there"
+        warnings.warn(said, TextWarning, stacklevel=3)
+    if any(one.source for one in found) and not any(one.words for one in found):
+        said = "the model ends the sentence before the first word: it has learned too little yet. "
+        warnings.warn(said + "Train it for more epochs", TextWarning, stacklevel=3)
+
+
+def on_words(model: Model, found: Translation, sentence: Words) -> tuple[Translation, list[str]]:
+    """A translation and its sentence on words, also where the model reads and writes subwords.
+
+    Args:
+        model: that translated; an ensemble, too.
+        found: the translation. It is not changed.
+        sentence: what was translated, as the model read it.
+
+    Returns:
+        The translation, its words and its alignment joined, and the words of the sentence.
+    """
+    target = model.target_vocabulary.units
+    source = model.source_vocabulary.units
+    alignment = found.alignment
+    if alignment is not None:
+        places = target.places(found.words), source.places(sentence)
+        alignment = join_alignment(alignment, *places)
+    joined = replace(found, words=target.join(found.words), alignment=alignment)
+    return joined, source.join(sentence)
 
 
 # ------------------------------------------------------------------- alignments and unknown words

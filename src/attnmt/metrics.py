@@ -2,6 +2,7 @@
 
 import json
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from sacrebleu.metrics import BLEU, CHRF, BLEUScore, CHRFScore
 from sacrebleu.significance import PairedTest, Result
 
 from attnmt.batches import by_length, make_batch
-from attnmt.checks import whole
+from attnmt.checks import flag, one_of, whole
 from attnmt.corpus import Link, Pair
 from attnmt.decoding import Model, Translation
 from attnmt.fast import sooner
@@ -92,10 +93,14 @@ def bleu(
     bootstrap: int = 0,
     *,
     tokenised: bool = False,
+    tokeniser: str = "13a",
 ) -> Bleu:
     """BLEU by sacreBLEU on raw sentences, which it tokenises itself (Papineni et al. 2002).
 
     An ``<unk>`` counts as one word, one that no reference has.
+
+    >>> bleu(["the dog sleeps in the garden ."], ["the dog sleeps in the house ."]).score
+    64.34588841607618
 
     Args:
         hypotheses: translations as they would be printed: detokenised.
@@ -103,13 +108,23 @@ def bleu(
         lowercase: ignore case.
         bootstrap: number of resamples for the confidence interval, at least 2; 0 for none.
         tokenised: both are words already, with spaces between them, and sacreBLEU parts nothing.
+        tokeniser: how sacreBLEU parts sentences: ``"13a"``, its usual way; ``"zh"``,
+            ``"ja-mecab"`` (which needs a library) or ``"char"`` for what is written without spaces;
+            or another that it has. See :attr:`.Corpus.bleu_tokeniser`.
 
     Raises:
         TypeError: one sentence instead of lists.
         ValueError: no sentences, or not as many of both; a number of resamples that gives no
-            interval.
+            interval; a tokeniser that sacreBLEU does not have, or whose library is missing.
     """
-    metric = BLEU(lowercase=lowercase, **SACREBLEU_OPTIONS[tokenised])
+    flag(lowercase=lowercase, tokenised=tokenised)
+    one_of(sorted(BLEU.TOKENIZERS), tokeniser=tokeniser)
+    how = {"tokenize": tokeniser} if tokeniser != "13a" else SACREBLEU_OPTIONS[tokenised]
+    try:
+        metric = BLEU(lowercase=lowercase, **how)
+    except (ImportError, RuntimeError) as error:
+        why = str(error).strip().splitlines()[0]
+        raise ValueError(f"sacreBLEU's tokeniser {tokeniser} does not run here: {why}") from error
     result, signature, low, high = _corpus_score(metric, hypotheses, references, bootstrap)
     precisions = tuple(result.precisions)
     return Bleu(result.score, signature, precisions, result.bp, len(references), low=low, high=high)
@@ -153,7 +168,7 @@ def _corpus_score(
     if bootstrap == 1:
         raise ValueError("bootstrap must be at least 2 for an interval, or 0 for none, not 1")
     ours = unknown_as_one_word(hypotheses)
-    result = metric.corpus_score(ours, [list(references)], n_bootstrap=max(1, bootstrap))
+    result = metric.corpus_score(ours, [_nfc(references)], n_bootstrap=max(1, bootstrap))
     signature = str(metric.get_signature())
     low, high = _interval(result, signature) if bootstrap else (None, None)
     return result, signature, low, high
@@ -169,7 +184,12 @@ def _interval(result: BLEUScore | CHRFScore, signature: str) -> tuple[float, flo
 
 def unknown_as_one_word(sentences: Side) -> list[str]:
     """Sentences in which ``<unk>`` is written so that sacreBLEU's tokeniser does not cut it."""
-    return [sentence.replace(SPECIALS[UNK], ONE_WORD) for sentence in sentences]
+    return [sentence.replace(SPECIALS[UNK], ONE_WORD) for sentence in _nfc(sentences)]
+
+
+def _nfc(sentences: Side) -> list[str]:
+    """Sentences in which what looks equal is equal: an ü is one character."""
+    return [unicodedata.normalize("NFC", sentence) for sentence in sentences]
 
 
 def bleu_statistics(
@@ -189,7 +209,7 @@ def bleu_statistics(
     metric = BLEU(lowercase=lowercase, effective_order=True, **SACREBLEU_OPTIONS[tokenised])
     rows = []
     for ours, reference in zip(unknown_as_one_word(hypotheses), references, strict=True):
-        one = metric.sentence_score(ours, [reference])
+        one = metric.sentence_score(ours, _nfc([reference]))
         rows.append([one.sys_len, one.ref_len, *one.counts, *one.totals])
     return np.array(rows)
 
@@ -238,6 +258,10 @@ def chrf_of(sums: np.ndarray) -> np.ndarray:
 def _check(hypotheses: Side, references: Side) -> None:
     if isinstance(hypotheses, str) or isinstance(references, str):
         raise TypeError("hypotheses and references must be lists of sentences, not one sentence")
+    for number, sentence in enumerate((*hypotheses, *references)):
+        if not isinstance(sentence, str):
+            side = "hypotheses" if number < len(hypotheses) else "references"
+            raise TypeError(f"{side} must be lists of sentences, strings, and not of {sentence!r}")
     if len(hypotheses) != len(references) or not references:
         raise ValueError(
             f"{len(hypotheses)} hypotheses for {len(references)} references: each sentence needs "
@@ -290,7 +314,7 @@ def paired_bootstrap(
         ("system", unknown_as_one_word(system)),
     ]
     metrics = {"BLEU": BLEU(lowercase=lowercase)}
-    test = PairedTest(systems, metrics, [list(references)], test_type="bs", n_samples=resamples)
+    test = PairedTest(systems, metrics, [_nfc(references)], test_type="bs", n_samples=resamples)
     signatures, scores = test()
     signature = str(signatures["BLEU"])
     first, second = cast(list[Result], scores["BLEU"])

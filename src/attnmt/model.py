@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -38,6 +38,8 @@ class Translator(nn.Module):
     Attributes:
         config: the constructor's name and arguments, so that a file can be read back; empty for a
             model put together by hand, which cannot be saved.
+        trained_on: what is known of the corpus that it was trained on (:attr:`.Corpus.facts`); None
+            for a model that was never trained, or saved by a version that kept nothing of it.
     """
 
     def __init__(self, encoder: nn.Module, decoder: Decoder, vocabularies: Vocabularies):
@@ -47,6 +49,7 @@ class Translator(nn.Module):
         self.source_vocabulary = vocabularies.source_vocabulary
         self.target_vocabulary = vocabularies.target_vocabulary
         self.config: dict[str, Any] = {}
+        self.trained_on: dict[str, Any] | None = None
 
     @property
     def device(self) -> torch.device:
@@ -85,6 +88,26 @@ class Translator(nn.Module):
         logits = self.decoder.readout(features[batch.target_mask])  # (tokens, V)
         return cross_entropy(logits, batch.target_out[batch.target_mask], reduction="none")
 
+    def translate(
+        self,
+        text: str | Sequence[str],
+        beam: int = 5,
+        length_penalty: float = 0.0,
+        tokeniser: str | None = None,
+    ) -> Any:
+        """Translate a raw sentence, or a list of them: see :func:`.decoding.translate`.
+
+        >>> from attnmt import Pair, Corpus, rnnsearch
+        >>> pairs = [Pair(("ein", "Satz", "."), ("a", "phrase", "."), "ein Satz.", "a phrase.")]
+        >>> model = rnnsearch(Corpus("one", "de", "en", pairs, pairs, pairs, vocabulary_size=9))
+        >>> found = model.translate("Ein Satz.")
+        >>> found.source, found.alignment.shape == (len(found.words), 3)
+        (['ein', 'Satz', '.'], True)
+        """
+        from attnmt.decoding import translate  # here, since it imports this module
+
+        return translate(self, text, beam, length_penalty, tokeniser)
+
     def save(self, path: str | os.PathLike) -> None:
         """Write weights, configuration and vocabularies as one safetensors file."""
         if not self.config:
@@ -92,6 +115,8 @@ class Translator(nn.Module):
         metadata = {"config": json.dumps(self.config)}
         for side in SIDES:
             metadata[side] = json.dumps(getattr(self, side).arguments)
+        if self.trained_on:
+            metadata["trained_on"] = json.dumps(self.trained_on)
         write_tensors(path, self.state_dict(), format=MODEL_FORMAT, metadata=metadata)
 
     @classmethod
@@ -117,6 +142,7 @@ class Translator(nn.Module):
             with torch.device("meta"):  # no weights are drawn, only to be replaced
                 model = (constructors or CONSTRUCTORS)[config.pop("model")](corpus, **config)
             model.load_state_dict(weights, assign=True)  # in the precision that they had
+            model.trained_on = json.loads(metadata.get("trained_on", "null"))
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             why = f"{type(error).__name__}: {error}"
             raise ValueError(f"{path} does not fit this version of attnmt: {why}") from error

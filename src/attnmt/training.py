@@ -462,6 +462,7 @@ def fit(
     path = None if checkpoint is None else Path(checkpoint)
     _check_fit(model, corpus, path, every=every, resume=resume, curve_every=curve_every)
     recipe = recipe or Recipe()
+    model.trained_on = corpus.facts
     model.to(chosen_device(device))
     optimiser = OPTIMISERS[recipe.optimiser](model.parameters(), lr=recipe.learning_rate)
     training = Training(model, corpus, recipe, seed, optimiser=optimiser, processes=processes)

@@ -12,10 +12,9 @@ from typing import Any
 from attnmt.checks import flag, one_of, text_of, whole
 from attnmt.text import moses
 from attnmt.text.characters import clean
-from attnmt.text.subwords import Pieces, Words
+from attnmt.text.subwords import SPECIALS, Pieces, Words
 
 PAD, UNK, BOS, EOS = range(4)
-SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 TOKENISERS = ("moses", "spaces")
 
 

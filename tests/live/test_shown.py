@@ -8,7 +8,7 @@ from attnmt import grammar_corpus, greedy, luong, rnnencdec
 from attnmt.book.live.shown import embedding, write_folder
 from attnmt.book.live.view import show_live
 from attnmt.book.live.weights import load_compact, save_compact
-from attnmt.evidence.links import on_words
+from attnmt.decoding import on_words
 from attnmt.text.subwords import in_pieces
 from press.browser import served
 

@@ -16,7 +16,7 @@ from attnmt import Translator, grammar_corpus, greedy, luong, rnnencdec, rnnsear
 from attnmt.batches import pad
 from attnmt.book.live.weights import FOLDER as WEIGHTS
 from attnmt.book.live.weights import SHOWN, load_compact, save_compact
-from attnmt.evidence.links import on_words
+from attnmt.decoding import on_words
 from attnmt.evidence.models import concat_fixed
 from attnmt.grammar import written
 from attnmt.text.subwords import Pieces, in_pieces

@@ -25,11 +25,9 @@ from attnmt.attention import Local
 from attnmt.batches import Batch, make_batch
 from attnmt.checks import one_of
 from attnmt.corpus import Corpus, Link, Pair
-from attnmt.decoding import Model, Translation
 from attnmt.evidence.plan import results_folder
 from attnmt.metrics import alignment_error_rate
 from attnmt.model import Translator, evaluating
-from attnmt.text.subwords import join_alignment
 
 SIDE_BY_SIDE = 64  # pairs of a batch
 WRITTEN_LINK = re.compile(r"(\d+)([-?])(\d+)")
@@ -114,29 +112,6 @@ def _looks(model: Translator, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ten
             _, align = model(batch)  # (B, T, S)
         for pair, weights in zip(chosen, align.cpu(), strict=True):
             yield pair, weights[: len(pair.target), : len(pair.source)]  # </s> has a row, too
-
-
-def on_words(
-    model: Model, found: Translation, sentence: Sequence[str]
-) -> tuple[Translation, list[str]]:
-    """A translation and its sentence on words, also where the model reads and writes subwords.
-
-    Args:
-        model: that translated; an ensemble, too.
-        found: the translation. It is not changed.
-        sentence: what was translated, as the model read it.
-
-    Returns:
-        The translation, its words and its alignment joined, and the words of the sentence.
-    """
-    target = model.target_vocabulary.units
-    source = model.source_vocabulary.units
-    alignment = found.alignment
-    if alignment is not None:
-        places = target.places(found.words), source.places(sentence)
-        alignment = join_alignment(alignment, *places)
-    joined = replace(found, words=target.join(found.words), alignment=alignment)
-    return joined, source.join(sentence)
 
 
 def windows_on(model: Translator, pairs: Sequence[Pair]) -> list[tuple[Tensor, Tensor]]:

@@ -23,10 +23,11 @@ from attnmt.decoding import (
     beam_search,
     force_align,
     greedy,
+    on_words,
     read_dictionary,
     replace_unknown,
 )
-from attnmt.evidence.links import gold_pairs, has_gold_links, on_words
+from attnmt.evidence.links import gold_pairs, has_gold_links
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import (
     load_corpus,

@@ -23,6 +23,7 @@ import numpy as np
 
 from attnmt.text.moses import MARKS, unmarked
 
+SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")  # of a vocabulary; no piece may be one of them
 MARK = "▁"  # U+2581, in front of each word; in a text it is read as _
 LONGEST = 200  # letters; longer words are cut in parts of so many, so that time grows with length
 RESERVED = "▅"  # U+2585, which sentencepiece keeps for itself: it skips lines that hold it
@@ -108,7 +109,8 @@ def _joined_pieces(sentences: Sequence[Sequence[str]], size: int) -> list[str]:
     )
     found = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     pieces = [found.id_to_piece(number) for number in range(1, found.get_piece_size())]
-    return [piece.replace(stand_in, RESERVED) for piece in pieces if len(piece) > 1]
+    pieces = [piece.replace(stand_in, RESERVED) for piece in pieces if len(piece) > 1]
+    return [piece for piece in pieces if piece not in SPECIALS]
 
 
 def cut(word: str, rank: Mapping[str, int]) -> list[str]:

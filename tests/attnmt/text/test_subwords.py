@@ -24,7 +24,7 @@ from attnmt import (
     rnnsearch,
 )
 from attnmt.batches import make_batch
-from attnmt.evidence.links import on_words
+from attnmt.decoding import on_words
 from attnmt.files import read_tensors
 from attnmt.metrics import texts, without_unknown
 from attnmt.model import MODEL_FORMAT

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from attnmt.book.figures import svg
+from attnmt.book.figures import labels, svg
 from attnmt.corpus import Link, Pair
 from attnmt.metrics import Bucket
 from attnmt.training import History, Point
@@ -135,10 +135,11 @@ def alignment(
     if weights.shape != needed:
         raise ValueError(f"weights are {weights.shape}; these words need {needed}, target x source")
     if ax is None:
-        size = (2.6 + 0.36 * len(source), 1.5 + 0.3 * len(words))
+        S, T = len(source), len(words)
+        size = (2.6 + labels.distance(S, 0.36) * S, 1.5 + labels.distance(T, 0.3) * T)
         ax = plt.subplots(figsize=size, layout="constrained")[1]
     grid = {"gid": svg.ALIGNMENT, "linewidths": 0.5, "linecolor": "#e4e4e4"}
-    grid |= {"xticklabels": list(source), "yticklabels": list(words)}
+    grid |= {"xticklabels": False, "yticklabels": False}
     beside = {"cbar": bar, "cbar_kws": {"label": "attention weight", "shrink": 0.8}}
     sns.heatmap(weights, vmin=0, vmax=1, cmap=svg.BLUES, ax=ax, **grid, **beside)
     svg.show_in_notebooks()
@@ -148,9 +149,10 @@ def alignment(
     ax.xaxis.set_label_position("top")
     ax.tick_params(length=0)
     ax.grid(visible=False)
-    plain = {"parse_math": False}  # words, whatever signs they have
-    plt.setp(ax.get_xticklabels(), rotation=60, ha="left", rotation_mode="anchor", **plain)
-    plt.setp(ax.get_yticklabels(), rotation=0, **plain)
+    steep = 60 if len(source) <= labels.MANY else 90
+    upright = {"rotation": steep, "ha": "left", "rotation_mode": "anchor"}
+    labels.label(ax.xaxis, source, **upright | ({"va": "center"} if steep == 90 else {}))
+    labels.label(ax.yaxis, words, rotation=0)
     ax.set(xlabel="source words", ylabel="target words")
     return ax
 

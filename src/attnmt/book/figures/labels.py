@@ -1,0 +1,60 @@
+"""Words as labels of a figure: any characters, drawn as they are, in a font that has them."""
+
+import warnings
+from collections.abc import Iterable
+from functools import cache
+
+from matplotlib import rcParams
+from matplotlib.axis import Axis
+from matplotlib.font_manager import findfont, fontManager, get_font
+
+from attnmt.text import TextWarning
+
+MANY = 30  # words; with more of them they stand closer, in smaller letters
+
+
+def distance(count: int, usual: float) -> float:
+    """Inches from one of so many words to the next."""
+    return usual if count <= MANY else max(0.17, usual * MANY / count)
+
+
+def label(axis: Axis, words: Iterable[str], **look: object) -> None:
+    """Write words beside the rows or the columns of a heat map.
+
+    Args:
+        axis: of them.
+        words: any text; ``$`` is a dollar sign, not the start of a formula.
+        look: properties of the letters.
+    """
+    words = list(words)
+    if len(words) > MANY:
+        look["fontsize"] = 9
+    if others := fonts_for(frozenset("".join(words))):
+        look["family"] = [*rcParams["font.family"], *others]
+    axis.set_ticks([k + 0.5 for k in range(len(words))], words, parse_math=False, **look)
+
+
+@cache
+def fonts_for(letters: frozenset[str]) -> list[str]:
+    """Fonts for the letters that the usual one lacks; those that none has are told in a line."""
+    lacking = {ord(letter) for letter in letters if letter.isprintable()} - has(findfont(None))
+    found = []
+    fonts = {font.name: font.fname for font in sorted(fontManager.ttflist, key=lambda f: -f.weight)}
+    for name in sorted(fonts, key=lambda name: ("Sans" not in name, name)):  # plain ones first
+        if name.startswith("Last Resort"):  # it has boxes for all
+            continue
+        if lacking and lacking & has(fonts[name]):
+            found.append(name)
+            lacking -= has(fonts[name])
+    if lacking:
+        some = ", ".join(map(chr, sorted(lacking)[:5]))
+        said = f"no font here has {some}: a picture shows boxes. Install one, such as Noto Sans CJK"
+        warnings.warn(said, TextWarning, stacklevel=4)
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from")  # it was told
+    return found
+
+
+@cache
+def has(path: str) -> frozenset[int]:
+    """The numbers of the characters that a font's file has."""
+    return frozenset(get_font(path).get_charmap())
