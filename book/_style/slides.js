@@ -8,8 +8,8 @@ function beyond(slide) {
   const right = box.right - parseFloat(style.paddingRight);
   const bottom = box.bottom - parseFloat(style.paddingBottom);
   const formulas = [...slide.querySelectorAll(".equation > div")].map((part) => {
-    const wide = part.querySelector("math > *"); // the formula itself takes the whole width
-    return wide.getBoundingClientRect().right - part.getBoundingClientRect().right;
+    const [wide, number] = ["math > *", ".eqno"].map((name) => part.querySelector(name)?.getBoundingClientRect().width);
+    return wide + (number ? number + 20 : 0) - part.clientWidth; // the math itself takes the whole width
   });
   const boxes = [...slide.querySelectorAll(".item, .item pre > *, td, th, .back")]
     .filter((part) => !part.closest("aside"))
@@ -59,7 +59,7 @@ async function startSlides() {
     transition: "none",
     backgroundTransition: "none",
     pdfMaxPagesPerSlide: 1,
-    defaultTiming: 60, // the speaker view compares with the times of the slides
+    pdfSeparateFragments: false,
     plugins: [RevealNotes],
     keyboardCondition: (event) => !ownKey(event),
   });
