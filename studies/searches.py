@@ -1,4 +1,4 @@
-"""What search is worth to models trained to the end: beams, length normalisation, ensembles, names.
+"""What search is worth to models of full runs: beams, length normalisation, ensembles, names.
 
 Takes every recorded run of ``SYSTEMS`` on the controlled corpus, as many seeds as there are, with
 its trained model in ``_build/models`` (trained again where it is missing, which takes long).

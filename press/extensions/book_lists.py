@@ -4,7 +4,7 @@
 ``{time-to-learn}`` adds up, for each page, its minutes of reading and those of its exercises.
 ``{running-times}`` shows the CPU-seconds that each notebook used when it was last executed.
 ``{frozen-claims}`` shows the list of the papers' claims, judged by the recorded runs.
-``{trained-models} CORPUS`` lists the recorded runs of models that were trained to the end.
+``{trained-models} CORPUS`` lists the recorded runs of models of full runs.
 """
 
 from collections.abc import Callable, Iterable

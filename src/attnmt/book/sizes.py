@@ -19,7 +19,7 @@ from attnmt.recipes import Recipe
 # live_recipes, which is frozen (results/README.md).
 LIVE_PAIRS = 48_000
 LIVE = Recipe(epochs=1, batch_size=32, learning_rate=4e-3, fall=True)
-OF_GRAMMAR = read_plan()["corpora"]["grammar"]  # of models trained to the end
+OF_GRAMMAR = read_plan()["corpora"]["grammar"]  # of models of full runs
 OF_CAPTIONS = read_plan()["corpora"]["live"]  # where captions cannot be reached, its runs are shown
 
 

@@ -1,4 +1,4 @@
-"""Models trained to the end, and the compact file that they come in.
+"""Models from a full run, and the compact file that they come in.
 
 One file serves PyTorch and the page: it is the file of :meth:`.Translator.save`, with two bytes a
 number instead of four. Who reads it casts to float32 and computes in float32, so that both say the
@@ -82,7 +82,7 @@ def names(folder: Path = FOLDER) -> list[str]:
 
 
 def pretrained(name: str, folder: Path = FOLDER) -> Translator:
-    """A model that was trained to the end on the controlled corpus, German to English.
+    """A model that was trained in a full run on the controlled corpus, German to English.
 
     Args:
         name: one of :func:`names`: "rnnencdec", "rnnsearch", "luong-dot", ...
