@@ -285,7 +285,7 @@ def gold_pairs(corpus: Corpus, by: str = "settled") -> list[Pair]:
 
 
 def agreement(one: Sequence[Drawn], other: Sequence[Drawn]) -> dict[str, float]:
-    """How far two annotators drew the same.
+    """How far two readings drew the same links.
 
     Returns:
         Four shares by name. "sure" and "all" are twice the links that both drew, over the links
