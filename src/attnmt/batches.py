@@ -6,6 +6,7 @@ The mask's polarity is born here and holds everywhere: ``mask: True = a real tok
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -45,9 +46,24 @@ class Batch:
     target_out: Tensor
     target_mask: Tensor
 
+    @cached_property
+    def tokens(self) -> int:
+        """Target tokens, ``</s>`` included."""
+        return int(self.target_mask.sum())
+
+    @cached_property
+    def sentences(self) -> int:
+        """Pairs of sentences."""
+        return len(self.target_in)
+
+    def count(self, per: str) -> int:
+        """What a recipe's loss is divided by: ``"token"`` or ``"sentence"``."""
+        return self.tokens if per == "token" else self.sentences
+
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
-        return Batch(**{name: part.to(device) for name, part in vars(self).items()})
+        sides = (self.target_in, self.target_out, self.target_mask)
+        return Batch(self.source.to(device), *(side.to(device) for side in sides))
 
 
 def pad(sequences: Sequence[Sequence[int]], extra: int = 0) -> Source:

@@ -3,9 +3,9 @@
 Exit codes: 0 all went well; 1 an error, told in one line; 2 a command that makes no sense; 130
 stopped by Ctrl-C. ``attnmt COMMAND --help`` lists the options of a command.
 
-Under ``torchrun`` or ``accelerate launch``, ``train`` and ``evaluate`` are shared by all processes.
-That, corpora that are streamed and mixed precision are in ``attnmt.scale``, which is imported
-only when asked for: its libraries are an extra.
+Under ``torchrun`` or ``accelerate launch``, ``train`` is shared by all processes. That and a corpus
+larger than memory are in ``attnmt.scale``, which is imported only when asked for: its libraries are
+an extra.
 """
 
 import os
@@ -13,7 +13,6 @@ import sys
 from argparse import Action
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from inspect import signature
 from itertools import islice, pairwise
 from pathlib import Path
@@ -33,17 +32,20 @@ from attnmt.evidence import record as recording
 from attnmt.evidence.models import load
 from attnmt.evidence.plan import CORPORA, planned, read_plan, results_folder
 from attnmt.evidence.store import save_run
-from attnmt.metrics import alignment_error_rate, bleu_by_protocol, texts
+from attnmt.metrics import alignment_error_rate, bleu_by_protocol, perplexity, texts
 from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.recipes import RECIPES, CrossEntropy, Recipe, likelihood, precision_on
-from attnmt.scale import INSTALL, is_first, process_count, recipe_file
 from attnmt.text.subwords import cut_pairs
-from attnmt.training import ALONE, chosen_device, fit
+from attnmt.training import chosen_device, fit
 
 Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
 CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
 GRAMMAR = {"name": "grammar"}  # the default corpus
-STREAM = "stream"  # a corpus of any size, which needs the extra
+LARGE = "large"  # a corpus larger than memory, which needs the extra
+INSTALL = "python -m pip install 'attnmt[scale]'"
+PAPERS = Path(__file__).with_name("papers")  # their recipes, as files
+PROCESSES = int(os.environ.get("WORLD_SIZE", "1"))  # that a launcher has started
+IS_FIRST = os.environ.get("RANK", "0") == "0"  # which prints, and writes files
 
 
 def make(
@@ -72,33 +74,34 @@ def make(
 def listed(command: Callable[..., None]) -> Callable[..., None]:
     """Write into a command's help what corpora, models and recipes there are."""
     command.__doc__ = command.__doc__.format(
-        corpora=", ".join([*CORPORA, STREAM]),
+        corpora=", ".join([*CORPORA, LARGE]),
         models=", ".join(CONSTRUCTORS),
         recipes=", ".join(RECIPES),
     )
     return command
 
 
-def scale(module: str) -> Any:
-    """A module of attnmt.scale.
+def scale() -> Any:
+    """The module attnmt.scale.
 
     Raises:
         ValueError: a library that it needs is not installed.
     """
     try:
-        return import_module(f"attnmt.scale.{module}")
+        from attnmt import scale
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"several processes, mixed precision and streams need the library {error.name}, which "
-            f"is not installed: {INSTALL}"
+            f"several processes and a corpus larger than memory need the library {error.name}, "
+            f"which is not installed: {INSTALL}"
         ) from error
+    return scale
 
 
 def chosen_corpus(settings: Settings) -> corpora.Corpus:
-    """The corpus that the settings name; a stream needs the extra."""
-    one_of((*CORPORA, STREAM), **{"corpus.name": settings.get("name")})
-    streamed = settings["name"] == STREAM
-    return make("corpus", {STREAM: scale("streams").stream} if streamed else CORPORA, settings)
+    """The corpus that the settings name; one larger than memory needs the extra."""
+    one_of((*CORPORA, LARGE), **{"corpus.name": settings.get("name")})
+    large = settings["name"] == LARGE
+    return make("corpus", {LARGE: scale().large_corpus} if large else CORPORA, settings)
 
 
 @listed
@@ -146,8 +149,8 @@ def train(
     precision = precision_on(chosen_device(device), precision)
     plain = precision == "no" and not smoothing
     learn = fit
-    if process_count() > 1 or corpus["name"] == STREAM or accumulate != 1:
-        learn = partial(scale("processes").fit, accumulate=accumulate)
+    if PROCESSES > 1 or accumulate != 1:
+        learn = partial(scale().fit, gradient_accumulation=accumulate)
     history = learn(
         network,
         with_data,
@@ -155,12 +158,12 @@ def train(
         seed=seed,
         device=device,
         checkpoint=kept,
-        every=every,
+        save_every=every,
         resume=resume,
         measure_bleu=measure_bleu,
         objective=likelihood if plain else CrossEntropy(smoothing, precision),
     )
-    if not is_first():
+    if not IS_FIRST:
         return
     network.save(out)
     kept.unlink()
@@ -196,16 +199,12 @@ def evaluate(
     sides = network.source_vocabulary.units, network.target_vocabulary.units
     whole = getattr(measured_on, part)
     pairs = cut_pairs(whole, *sides)  # into the model's pieces, if it has any
-    search = partial(beam_search, network, beam=beam, length_penalty=length_penalty)
-    processes = scale("processes").Together() if process_count() > 1 else ALONE
-    network.to(processes.device)
-    found = processes.translate(search, [pair.source for pair in pairs])
-    loss = processes.perplexity(network, pairs)
-    if not is_first():
-        return
+    network.to(chosen_device())
+    sources = [pair.source for pair in pairs]
+    found = beam_search(network, sources, beam=beam, length_penalty=length_penalty)
     for scored in bleu_by_protocol(network, found, whole, words=measured_on.bleu_of_words):
         print(f"BLEU {scored.score:.2f} [{scored.signature}]")
-    print(f"perplexity {loss:.3f}")
+    print(f"perplexity {perplexity(network, pairs):.3f}")
     if network.attends and pairs[0].sure is not None:
         print(f"AER {alignment_error_rate(force_align(network, pairs), pairs):.3f}")
 
@@ -335,11 +334,9 @@ def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> N
     one_of(PARTS, part=part)
     shown = chosen_corpus(corpus)
     for name, of_part in shown.parts.items():
-        if of_part and isinstance(of_part, list):
+        if of_part:
             words = sum(len(pair.source) for pair in of_part) / len(of_part)
             print(f"{name}: {len(of_part):,} pairs, {words:.1f} source words each")
-        elif of_part:
-            print(f"{name}: a stream of {shown.report['kept']:,} pairs")
     sides = len(shown.source_vocabulary), len(shown.target_vocabulary)
     print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words", shown.report or "")
     for pair in islice(getattr(shown, part), pairs):
@@ -364,7 +361,8 @@ def with_recipe_files(arguments: Sequence[str]) -> list[str]:
     found = list(arguments)
     for place, (option, value) in enumerate(pairwise(arguments)):
         if option == "--config" and not Path(value).exists():
-            found[place + 1] = str(recipe_file(value) or value)
+            of_paper = PAPERS / f"{value}.yaml"
+            found[place + 1] = str(of_paper) if of_paper.exists() else value
     return found
 
 

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, is_dataclass
 from itertools import islice
@@ -22,8 +22,8 @@ from tqdm import tqdm
 
 from attnmt.batches import Batch, batches
 from attnmt.checks import whole
-from attnmt.corpus import Corpus, Pair
-from attnmt.decoding import Translation, greedy
+from attnmt.corpus import Corpus
+from attnmt.decoding import greedy
 from attnmt.fast import sooner, without_denormals
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.metrics import MOST_NATS, bleu, perplexity, texts
@@ -112,82 +112,13 @@ def chosen_device(device: torch.device | str | None = None) -> torch.device:
     return chosen
 
 
-@dataclass(frozen=True)
-class Share:
-    """What a process learns from in one update.
-
-    ``parts`` are batches, one after the other; alone, a process has one, and it is the whole.
-    ``tokens`` and ``sentences`` are those of the whole batch, of which a loss is the mean.
-    """
-
-    parts: list[Batch]
-    tokens: int
-    sentences: int
-
-    def count(self, per: str) -> int:
-        """Of what a recipe's loss is per: ``"token"`` or ``"sentence"``."""
-        return self.tokens if per == "token" else self.sentences
-
-
-class Alone:
-    """One process, which trains by itself. ``attnmt.scale`` has processes that train together."""
-
-    first = True  # whether this is the process that shows the progress and writes the file
-
-    @property
-    def device(self) -> torch.device:
-        """Where this process computes, if nobody says otherwise."""
-        return chosen_device()
-
-    def shares(self, training: "Training") -> Iterator[Share]:
-        """What this process learns from in the rest of the epoch, update by update."""
-        device = training.model.device
-        for batch in training.remaining():
-            tokens = int(batch.target_mask.sum())
-            yield Share([batch.to(device)], tokens, sentences=len(batch.target_in))
-
-    def add_up(self, model: Translator, loss: float) -> float:
-        """Add up the gradients of all processes, in place, and their losses."""
-        return loss
-
-    def any(self, asked: bool) -> bool:
-        """Whether any process asks; all of them are told the same."""
-        return asked
-
-    def begin(self, training: "Training", checkpoint: Checkpoint) -> None:
-        """Go back to the checkpoint if there is one, and write the first if there is none."""
-        if checkpoint.path.exists():
-            training.restore(checkpoint)
-        remove_leftovers(checkpoint.path)
-        training.write(checkpoint)
-
-    def write(self, training: "Training", checkpoint: Checkpoint) -> None:
-        """Write the checkpoint."""
-        training.write(checkpoint)
-
-    def perplexity(self, model: Translator, pairs: Sequence[Pair]) -> float:
-        """As :func:`attnmt.metrics.perplexity`."""
-        return perplexity(model, pairs)
-
-    def translate(
-        self,
-        search: Callable[[Sequence[Sequence[str]]], list[Translation]],
-        sentences: Sequence[Sequence[str]],
-    ) -> list[Translation]:
-        """Translations of sentences, lists of words, by a search that takes such lists."""
-        return search(sentences)
-
-
-ALONE = Alone()
-
-
 class Training:
     """Where a training stands: the epochs done, the sums of the one under way, the best weights.
 
     Args:
         model, corpus, recipe, seed: as of :func:`fit`.
         optimiser: of the model's weights.
-        processes: those that train.
+        objective: as of :func:`fit`.
     """
 
     def __init__(
@@ -198,14 +129,14 @@ class Training:
         seed: int,
         *,
         optimiser: torch.optim.Optimizer,
-        processes: Alone,
+        objective: Callable[[Translator, Batch], Tensor],
     ):
         self.model = model
         self.corpus = corpus
         self.recipe = recipe
         self.seed = seed
         self.optimiser = optimiser
-        self.processes = processes
+        self.objective = objective
         self.history = History(device=model.device.type)
         self.sums: dict[str, Any] = Counter()  # whole numbers and others
         self.best: dict[str, Tensor] = {}
@@ -228,44 +159,54 @@ class Training:
         """The learning rate of the next step."""
         return self.recipe.learning_rate_of(self.epoch, self.sums["batches"] / self.steps_per_epoch)
 
-    @property
-    def order(self) -> int:
-        """The seed of the epoch's batches, another in each epoch and for each seed."""
-        return self.seed + self.epoch * 1_000_003
-
     def remaining(self) -> Iterator[Batch]:
-        """The batches that are left of the epoch."""
+        """The batches that are left of the epoch; their order follows the seed and the epoch."""
         recipe = self.recipe
+        order = self.seed + self.epoch * 1_000_003
         shuffled = batches(
-            self.corpus.train, *self.vocabularies, recipe.batch_size, recipe.pool, self.order
+            self.corpus.train, *self.vocabularies, recipe.batch_size, recipe.pool, order
         )
-        return islice(shuffled, self.sums["batches"], None)
+        for batch in islice(shuffled, self.sums["batches"], None):
+            yield batch.to(self.model.device)
 
-    def timed(self, shares: Iterable[Share]) -> Iterator[Share]:
+    def timed(self, found: Iterable[Batch]) -> Iterator[Batch]:
         """The same; the time from when one is asked for until it is learned from is added up."""
         self._start_clock()
-        for share in shares:
-            yield share
+        for batch in found:
+            yield batch
             self._start_clock()
 
     def _start_clock(self) -> None:
         self.clock = time.perf_counter()
         self.cpu_clock = time.process_time()
 
-    def learned(self, share: Share, loss: float, norm: float) -> None:
+    def losses(self, batch: Batch) -> Tensor:
+        """The loss of each target token of a batch, (tokens,)."""
+        return self.objective(self.model, batch)
+
+    def clip(self, losses: Tensor) -> tuple[float, float]:
+        """Clip the gradient; returns the loss, summed over tokens, and the norm before."""
+        norm = clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+        return float(losses.detach().sum()), float(norm)
+
+    def learned(self, batch: Batch, loss: float, norm: float) -> None:
         """Add an update to the sums of the epoch: its summed loss, and the gradient's norm."""
         self.sums["batches"] += 1
-        self.sums["tokens"] += share.tokens
+        self.sums["tokens"] += batch.tokens
         self.sums["loss"] += loss
         self.sums["gradient_norm"] += norm
         self.sums["seconds"] += time.perf_counter() - self.clock
         self.sums["cpu_seconds"] += time.process_time() - self.cpu_clock
 
-    def require_numbers(self, share: Share, loss: float, norm: float) -> None:
+    def require_numbers(self, batch: Batch, loss: float, norm: float) -> None:
         """Refuse a loss, summed over tokens, or a gradient that has left the numbers."""
-        if not (math.isfinite(norm) and loss < MOST_NATS * share.tokens):
-            seen = f"a loss of {loss / share.tokens:g} a token, a gradient of norm {norm:g}"
+        if not (math.isfinite(norm) and loss < MOST_NATS * batch.tokens):
+            seen = f"a loss of {loss / batch.tokens:g} a token, a gradient of norm {norm:g}"
             raise self.diverged(seen)
+
+    def must_stop(self, asked: threading.Event) -> bool:
+        """Whether to stop after the step that was taken."""
+        return asked.is_set()
 
     def diverged(self, seen: str) -> FloatingPointError:
         """The error for a training that has left the numbers."""
@@ -277,7 +218,7 @@ class Training:
 
     def valid_perplexity(self) -> float:
         """The perplexity of ``valid``, which must be a number."""
-        found = self.processes.perplexity(self.model, self.corpus.valid)
+        found = perplexity(self.model, self.corpus.valid)
         if not math.isfinite(found):
             raise self.diverged(f"a perplexity of {found:g} on valid")
         return found
@@ -285,8 +226,7 @@ class Training:
     def valid_bleu(self) -> float:
         """BLEU of greedy translations of ``valid``, case ignored."""
         valid = self.corpus.valid
-        search = lambda sentences: greedy(self.model, sentences)  # noqa: E731
-        found = self.processes.translate(search, [pair.source for pair in valid])
+        found = greedy(self.model, [pair.source for pair in valid])
         references = [pair.target_text for pair in valid]
         return bleu(texts(self.model, found), references, lowercase=True).score
 
@@ -314,33 +254,34 @@ class Training:
             bleu=self.valid_bleu() if measure_bleu else None,
         )
 
-    def keep_on_disk(self, path: Path, facts: dict[str, Any]) -> None:
-        """Have a checkpoint from now on: go back to it, or write the first.
-
-        Args:
-            path: of the file.
-            facts: what tells this training from another, besides model, recipe, corpus, seed and
-                device.
-        """
-        known = {f"model.{name}": value for name, value in self.model.config.items()}
+    def keep_on_disk(self, path: Path) -> None:
+        """Have a checkpoint in a file from now on: go back to it, or write the first."""
+        known: dict[str, Any] = {
+            f"model.{name}": value for name, value in self.model.config.items()
+        }
         known |= {f"recipe.{name}": value for name, value in asdict(self.recipe).items()}
         known |= {"seed": self.seed, "device": self.model.device.type}
         known["corpus"] = self.corpus.fingerprint
         known["vocabularies"] = [(len(v), v.language, v.lower) for v in self.vocabularies]
         for name, value in self.model.state_dict().items():
             known[name] = f"{value.dtype} {tuple(value.shape)}"
-        self.checkpoint = Checkpoint(path, self.model, self.optimiser, known | facts)
-        self.processes.begin(self, self.checkpoint)
+        known |= asdict(self.objective) if is_dataclass(self.objective) else {}
+        self.checkpoint = Checkpoint(path, self.model, self.optimiser, known)
+        self.begin(self.checkpoint)
+
+    def begin(self, checkpoint: Checkpoint) -> None:
+        """Go back to the checkpoint if there is one, and write the first if there is none."""
+        if checkpoint.path.exists():
+            self.restore(checkpoint)
+        remove_leftovers(checkpoint.path)
+        self.save()
 
     def save(self) -> None:
         """Write the checkpoint, if there is to be one."""
         if self.checkpoint:
-            self.processes.write(self, self.checkpoint)
-
-    def write(self, checkpoint: Checkpoint) -> None:
-        """Write the checkpoint, by this process."""
-        history = HISTORY.dump_json(self.history).decode()
-        checkpoint.write(self.best, {"history": history, "sums": json.dumps(self.sums)})
+            history = HISTORY.dump_json(self.history).decode()
+            texts = {"history": history, "sums": json.dumps(self.sums)}
+            self.checkpoint.write(self.best, texts)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go back to where the checkpoint was written."""
@@ -392,9 +333,7 @@ def first_interrupt_noted() -> Iterator[threading.Event]:
 
 def progress_bar(training: Training, shown: bool) -> tqdm:
     """A bar that counts target tokens, ``</s>`` included, over all epochs."""
-    train = training.corpus.train
-    streamed = getattr(train, "tokens", None)  # which knows its length without being read
-    tokens = streamed or sum(len(pair.target) + 1 for pair in train)
+    tokens = sum(len(pair.target) + 1 for pair in training.corpus.train)
     done = (training.epoch - 1) * tokens + training.sums["tokens"]
     total = training.recipe.epochs * tokens
     return tqdm(total=total, initial=done, unit=" tokens", unit_scale=1, disable=not shown)
@@ -412,13 +351,13 @@ def fit(
     progress: bool = True,
     *,
     checkpoint: str | os.PathLike | None = None,
-    every: int = 100,
+    save_every: int = 100,
     resume: bool = False,
     measure_bleu: bool = False,
     curve_every: int | None = None,
     watch: Callable[[Translator, int], None] | None = None,
     objective: Callable[[Translator, Batch], Tensor] = likelihood,
-    processes: Alone = ALONE,
+    training_type: Callable[..., Training] = Training,
 ) -> History:
     """Train a model on ``corpus.train``, and measure ``corpus.valid`` after each epoch.
 
@@ -439,7 +378,7 @@ def fit(
         progress: show a bar: epoch, tokens, time left, tokens a second.
         checkpoint: a file, written before the first step, after every so many steps, and after each
             epoch.
-        every: steps, that is batches, between checkpoints.
+        save_every: steps, that is batches, between checkpoints.
         resume: go on from the checkpoint; from the beginning if there is none yet. A training that
             had reached its end is only read back.
         measure_bleu: after each epoch, also translate ``valid``, greedily, and measure BLEU.
@@ -447,7 +386,7 @@ def fit(
             nothing of the training.
         watch: called at each point of the curve, with the model and the number of steps taken.
         objective: gives the loss of each target token of a batch, (tokens,).
-        processes: who trains: this process alone, or several together (``attnmt.scale``).
+        training_type: takes the steps; ``attnmt.scale`` has one that processes share.
 
     Raises:
         ValueError: the model was made for other vocabularies; ``train`` or ``valid`` is empty; the
@@ -460,12 +399,12 @@ def fit(
         KeyboardInterrupt: after Ctrl-C, see above.
     """
     path = None if checkpoint is None else Path(checkpoint)
-    _check_fit(model, corpus, path, every=every, resume=resume, curve_every=curve_every)
+    _check_fit(model, corpus, path, save_every=save_every, resume=resume, curve_every=curve_every)
     recipe = recipe or Recipe()
     model.trained_on = corpus.facts
     model.to(chosen_device(device))
     optimiser = OPTIMISERS[recipe.optimiser](model.parameters(), lr=recipe.learning_rate)
-    training = Training(model, corpus, recipe, seed, optimiser=optimiser, processes=processes)
+    training = training_type(model, corpus, recipe, seed, optimiser=optimiser, objective=objective)
     with (
         first_interrupt_noted() as asked,
         random_numbers_of(seed, model.device),
@@ -473,14 +412,13 @@ def fit(
         sooner(model),
     ):
         if path:
-            training.keep_on_disk(path, asdict(objective) if is_dataclass(objective) else {})
-        with progress_bar(training, shown=progress and processes.first) as bar:
+            training.keep_on_disk(path)
+        with progress_bar(training, shown=progress) as bar:
             train_and_validate(
                 training,
-                objective,
                 asked,
                 bar,
-                every=every,
+                save_every=save_every,
                 measure_bleu=measure_bleu,
                 curve_every=curve_every,
                 watch=watch,
@@ -492,42 +430,37 @@ def fit(
 
 def train_and_validate(
     training: Training,
-    objective: Callable[[Translator, Batch], Tensor],
     asked: threading.Event,
     bar: tqdm,
     *,
-    every: int,
+    save_every: int,
     measure_bleu: bool,
     curve_every: int | None,
     watch: Callable[[Translator, int], None] | None,
 ) -> None:
     """The loop of :func:`fit`: all that is left to learn, until ``asked`` to stop."""
     model, recipe, optimiser = training.model, training.recipe, training.optimiser
-    history, processes = training.history, training.processes
+    history = training.history
     while training.epoch <= recipe.epochs:
         bar.set_description(f"epoch {training.epoch}/{recipe.epochs}")
-        for share in training.timed(processes.shares(training)):
+        for batch in training.timed(training.remaining()):
             with without_denormals():
                 optimiser.zero_grad(set_to_none=True)
-                loss = 0.0
-                for part in share.parts:  # one, the whole batch, in a process alone
-                    losses = objective(model, part)  # (target tokens of the part,)
-                    (losses.sum() / share.count(recipe.per)).backward()
-                    loss += float(losses.detach().sum())
-                loss = processes.add_up(model, loss)
-                norm = float(clip_grad_norm_(model.parameters(), recipe.clip))
-                training.require_numbers(share, loss, norm)
+                losses = training.losses(batch)  # -log p of each target token: (tokens,)
+                (losses.sum() / batch.count(recipe.per)).backward()
+                loss, norm = training.clip(losses)
+                training.require_numbers(batch, loss, norm)
                 for group in optimiser.param_groups:
                     group["lr"] = training.learning_rate
                 optimiser.step()
-            training.learned(share, loss, norm)
-            bar.update(share.tokens)
+            training.learned(batch, loss, norm)
+            bar.update(batch.tokens)
             if curve_every and training.updates % curve_every == 0:
                 history.curve.append(training.point())
                 if watch:
                     watch(model, training.updates)
-            stop = processes.any(asked.is_set())
-            if stop or training.sums["batches"] % every == 0:
+            stop = training.must_stop(asked)
+            if stop or training.sums["batches"] % save_every == 0:
                 training.save()
             if stop:
                 raise KeyboardInterrupt
@@ -547,7 +480,7 @@ def _check_fit(
     corpus: Corpus,
     path: Path | None,
     *,
-    every: int,
+    save_every: int,
     resume: bool,
     curve_every: int | None,
 ) -> None:
@@ -557,7 +490,7 @@ def _check_fit(
             raise ValueError(f"the model's {side} is not that of {corpus.name}: make it from that")
     if not corpus.train or not corpus.valid:
         raise ValueError(f"{corpus.name} needs pairs in both train and valid")
-    whole(1, every=every, curve_every=1 if curve_every is None else curve_every)
+    whole(1, save_every=save_every, curve_every=1 if curve_every is None else curve_every)
     if resume and path is None:
         raise ValueError("resume needs a checkpoint")
     if path and path.exists() and not resume:

@@ -72,7 +72,7 @@ def live(corpus, name, folder, checkpoint, pipe=None):
     model = dropping(corpus)
     if pipe is not None:
         model.token_losses = lambda batch: (os.write(pipe, b"."), losses_of(model, batch))[1]
-    resumed = {} if checkpoint is None else {"checkpoint": checkpoint, "every": 2, "resume": True}
+    resumed = {} if checkpoint is None else {"checkpoint": checkpoint, "save_every": 2, "resume": True}
     history = fit(model, corpus, KILLED[name], 5, "cpu", progress=False, **resumed)
     save_file(weights_of(model), folder / "weights")
     (folder / "history.json").write_text(json.dumps(without_times(history)))
@@ -174,7 +174,7 @@ def stop_after(model, steps):
 
 
 def train(model, corpus, path=None, recipe=KILLED["adam"], seed=5, resume=True, **more):
-    more = {"every": 3} | more if path else more
+    more = {"save_every": 3} | more if path else more
     resume = resume and path is not None
     return fit(
         model, corpus, recipe, seed, "cpu", progress=False, checkpoint=path, resume=resume, **more
@@ -260,10 +260,10 @@ def test_without_resume_a_checkpoint_is_not_overwritten(small, begun):
     assert begun.read_bytes() == before
 
 
-@pytest.mark.parametrize("more", [{"resume": True}, {"checkpoint": "x", "every": 0}])
+@pytest.mark.parametrize("more", [{"resume": True}, {"checkpoint": "x", "save_every": 0}])
 def test_settings_that_make_no_sense_are_refused(small, more, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"every must be|resume needs a checkpoint"):
+    with pytest.raises(ValueError, match=r"save_every must be|resume needs a checkpoint"):
         fit(dropping(small), small, **more)
     assert os.listdir(tmp_path) == []
 
@@ -425,7 +425,7 @@ def test_ctrl_c_keeps_what_was_learned(small, tmp_path, undisturbed):
     path, model = tmp_path / "checkpoint", dropping(small)
     handler, seen = signal.getsignal(signal.SIGINT), press_after(model, 8)
     with pytest.raises(KeyboardInterrupt):
-        train(model, small, path, every=100)
+        train(model, small, path, save_every=100)
     assert len(seen) == 8  # the step under way was the last
     assert signal.getsignal(signal.SIGINT) is handler
     assert not model.training

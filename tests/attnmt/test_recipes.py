@@ -29,7 +29,7 @@ def trained(corpus, recipe=RECIPE, model=None, checkpoint=None, **additions):
         objective=CrossEntropy(**additions),
         checkpoint=checkpoint,
         resume=checkpoint is not None,
-        every=3,
+        save_every=3,
     )
     return model
 

@@ -329,7 +329,7 @@ def make_run(name: str, work: Path | None = None, progress: bool = True) -> tupl
         measure_bleu=of_system.get("measure_bleu", False),
         curve_every=of_corpus["curve"],
         checkpoint=checkpoint,
-        every=250,
+        save_every=250,
         resume=checkpoint is not None,
         progress=progress,
     )
