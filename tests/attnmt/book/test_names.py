@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from importlib import import_module
+from types import ModuleType
 
 import pytest
 
@@ -35,17 +36,23 @@ def test_a_page_imports_in_one_block_what_exists(page):
     """Solutions may import besides. That each name is used is for ruff to see."""
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     blocks = []
+    modules = {}
     for cell in cells:
         tags = cell["metadata"].get("tags", [])
         if cell["cell_type"] != "code" or "colab" in tags:
             continue
-        body = ast.parse("".join(cell["source"])).body
-        imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
+        code = ast.parse("".join(cell["source"]))
+        imports = [one for one in code.body if isinstance(one, ast.Import | ast.ImportFrom)]
         if imports and "solution" not in tags:
-            assert body[: len(imports)] == imports
+            assert code.body[: len(imports)] == imports
             blocks.append(imports)
         for one in imports:
             if isinstance(one, ast.ImportFrom) and one.module.startswith("attnmt"):
-                room = import_module(one.module)
-                assert all(hasattr(room, name.name) for name in one.names), ast.unparse(one)
+                for name in one.names:
+                    value = getattr(import_module(one.module), name.name)
+                    if isinstance(value, ModuleType):
+                        modules[name.asname or name.name] = value
+        for one in ast.walk(code):  # such as plots.theme
+            if isinstance(one, ast.Attribute) and getattr(one.value, "id", "") in modules:
+                assert hasattr(modules[one.value.id], one.attr), ast.unparse(one)
     assert len(blocks) == 1
