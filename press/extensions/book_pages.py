@@ -109,7 +109,8 @@ def first_paragraph(doctree: nodes.document) -> str:
         while above is not None and not isinstance(above, ASIDE):
             above = above.parent
         text = " ".join(paragraph.astext().split())
-        if above is None and len(text) >= 40 and not paragraph.next_node(nodes.math):
+        whole = len(text) >= 40 and text[-1] in ".?!…)"  # and leads to nothing below it
+        if above is None and whole and not paragraph.next_node(nodes.math):
             return textwrap.shorten(text, DESCRIPTION, placeholder=" …")
     return ""
 

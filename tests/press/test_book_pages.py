@@ -13,6 +13,8 @@ PAGE = """# A title of $x$
 
 Short.
 
+Here is a paragraph that only leads to what stands below it:
+
 The first paragraph that tells *something*, of `<unk>` and more.
 
 ![one](a.png) ![two](b.svg) ![three](c.svg)
