@@ -22,6 +22,11 @@ from attnmt.text import DataUnavailable
 from attnmt.training import History
 
 TEST_PAIRS = 1_000  # test pairs that a chapter measures; recorded runs have all of them
+NEEDS = {
+    "links": "known links between words",
+    "glosses": "German sentences with known links",
+    "sentences": "the controlled corpus' own German sentences",
+}
 MEANINGS = (  # of the sample captions, which are sentences of our own
     "A man is repairing his bicycle in front of a small shop.",
     "Two little girls are playing with a red ball in the garden.",
@@ -58,7 +63,7 @@ class Translated:
         translations: greedy, one for each pair.
         sentences: the same as text.
         test: BLEU of the first part.
-        long: BLEU of the second.
+        long: BLEU of the second; None for a corpus that has no long pairs.
         by_length: BLEU of both, by the length of the source.
     """
 
@@ -66,8 +71,33 @@ class Translated:
     translations: list[Translation]
     sentences: list[str]
     test: Bleu
-    long: Bleu
+    long: Bleu | None
     by_length: list[Bucket]
+
+    @property
+    def scores(self) -> str:
+        """Both as a line says them."""
+        longer = "" if self.long is None else f", longer {self.long.score:.1f}"
+        return f"test {self.test.score:.1f}{longer} BLEU"
+
+
+def corpus_has(corpus: Corpus, what: str) -> bool:
+    """Whether a corpus has what a cell needs; if not, a sentence says that the cell is left out.
+
+    A chapter is written for :func:`.grammar_corpus`. One's own text has no known links, and another
+    direction not the sentences that a chapter speaks of.
+
+    Args:
+        corpus: that the chapter was given.
+        what: a name in ``NEEDS``.
+    """
+    german = corpus.source_language == "de"
+    known = bool(corpus.test) and corpus.test[0].sure is not None
+    there = {"links": known, "glosses": known and german}
+    there["sentences"] = corpus.name == "grammar-de-en"
+    if not there[what]:
+        print(f"Left out: this cell needs {NEEDS[what]}, and {corpus.name} has none.")
+    return there[what]
 
 
 def translate_test(model: Translator, corpus: Corpus) -> Translated:
@@ -83,7 +113,7 @@ def translate_test(model: Translator, corpus: Corpus) -> Translated:
         translations=translations,
         sentences=sentences,
         test=bleu(sentences[:count], references[:count], lowercase=True),
-        long=bleu(sentences[count:], references[count:], lowercase=True),
+        long=bleu(sentences[count:], references[count:], lowercase=True) if corpus.long else None,
         by_length=bleu_by_length(sentences, pairs),
     )
 

@@ -131,7 +131,7 @@ def kept(row):
     return pytest.param(row, id=f"{name} {case}", marks=large if "train" in name else [])
 
 
-@pytest.mark.parametrize("row", map(kept, FINGERPRINTS.splitlines()))
+@pytest.mark.parametrize("row", [kept(row) for row in FINGERPRINTS.splitlines()])
 def test_captions_are_cut_and_joined_as_ever(row):
     name, case, *expected = row.split()
     path = data_folder() / "multi30k" / f"{name}.gz"
