@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from bs4 import BeautifulSoup, Tag
 
 from press.contents import ROOT, listed, settings
-from press.editions.said import in_words
+from press.phrases import in_words
 
 SOLUTIONS_AFTER = "book/exercises"
 SHEET = Path(__file__).with_name("pdf.html").read_text(encoding="utf8")

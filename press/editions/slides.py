@@ -40,9 +40,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from press import reading
 from press.contents import chapter_numbers
-from press.editions.said import Dictionary, in_words
 from press.extensions.book_pages import add_button
 from press.extensions.languages import with_particles
+from press.phrases import Dictionary, in_words
 from press.source import without_docstrings
 
 FOLDER = "slides"  # beside the folder of the pages

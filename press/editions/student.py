@@ -36,6 +36,7 @@ LEFT_OUT = (
     "press/editions/student.py",
     "press/editions/gradescope.py",
     "press/editions/autograder",
+    "press/editions/catalogue.py",
     "press/editions/korean.py",
     "locale",
     "book/for_lecturers.md",

@@ -23,8 +23,8 @@ from attnmt.evidence.store import Run, load_run, of_length
 from attnmt.evidence.verdicts import judge, summary, verdict_table
 from press import reading
 from press.contents import chapter_numbers, chapters, file_of, listed
-from press.editions.said import line_in_words
-from press.extensions.languages import said
+from press.extensions.languages import words_on
+from press.phrases import line_in_words
 
 BESIDES = ("primer", "evidence_2", "block_by_numbers", "locking_on", "another_tutorial")
 SHORT = 6  # the first length of a bucket
@@ -137,7 +137,7 @@ class MarkdownList(SphinxDirective):
         files, classes, lines = LISTS[self.name]
         for path in root.glob(files):
             self.env.note_dependency(str(path))
-        words = said(root, self.env.docname)
+        words = words_on(self.env.docname, self.config, root)
         text = [line_in_words(line, words) for line in lines(root, *self.arguments)]
         parent = nodes.container("", classes=classes.split())
         self.state.nested_parse(StringList(text), self.content_offset, parent)

@@ -33,7 +33,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from press.colab.cell import site_address
-from press.editions.said import in_words
+from press.phrases import in_words
 
 COLAB = "https://colab.research.google.com"
 HELP = "book/publish"  # the page that says how to give the book its address

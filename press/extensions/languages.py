@@ -10,7 +10,7 @@
   that a link to a section holds in every language.
 - `site_words` in `_config.yml` has what Sphinx, the theme and the book's own buttons say, in the
   edition's language: `{Back to top: 맨 위로}`. What is not there they say as they are.
-- A list that the build makes says its words by `said` in `_edition.json`, on a translated page.
+- A list that the build makes says its words by `site_words`, too, on a translated page.
 - A page that is wholly English says so to browsers and screen readers.
 - In Korean a particle stays in the line of what it belongs to, also behind a formula, code, a link
   or a bracket, where browsers would break the line.
@@ -31,8 +31,8 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 from press.colab.cell import site_address
-from press.editions.said import Dictionary
 from press.extensions.book_pages import add_button
+from press.phrases import Dictionary
 
 FACTS = "_edition.json"  # written by `press.editions.korean`
 DOMAINS = ("sphinx", "booktheme", "exercise")  # where Sphinx keeps words of its pages
@@ -57,15 +57,14 @@ for (const button of document.querySelectorAll("a.btn-language")) {
 
 
 def facts(source: Path | str) -> dict:
-    """What is told of an edition, from the folder of its pages; of the book itself nothing."""
+    """What is known of an edition, from the folder of its pages; of the book itself nothing."""
     path = Path(source, FACTS)
     return json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
 
 
-def said(source: Path | str, page: str) -> Dictionary:
+def words_on(page: str, config: Config, source: Path | str) -> Dictionary:
     """The words of the lists on a page; none on a page that is English."""
-    told = facts(source)
-    return {} if page in told.get("english", ()) else told.get("said", {})
+    return {} if page in facts(source).get("english", ()) else config.site_words
 
 
 class EnglishAddresses(SphinxTransform):

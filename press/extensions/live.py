@@ -45,8 +45,8 @@ from attnmt.book.live import weights
 from attnmt.book.live.view import modules
 from attnmt.decoder import LuongDecoder
 from press.contents import ROOT
-from press.editions.said import Dictionary, in_words
 from press.extensions import stills
+from press.phrases import Dictionary, in_words
 from press.source import without_docstrings
 
 logger = logging.getLogger(__name__)

@@ -28,7 +28,7 @@ from attnmt.decoding import greedy
 from attnmt.evidence.links import windows_on
 from attnmt.files import write_aside
 from attnmt.model import Translator
-from press.editions.said import Dictionary
+from press.phrases import Dictionary
 
 TRAININGS = Path(__file__).with_name("trainings.json")
 PAPERS = {"rnnencdec": ("RNNencdec", "Cho", 2014), "rnnsearch": ("RNNsearch", "Bahdanau", 2015)}

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -10,24 +9,34 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 import sphinx_book_theme
-from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.utils import new_document
 from hypothesis import given
 from hypothesis import strategies as st
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from sphinx import locale
 
-from attnmt.book.figures.forest import STYLE
+from attnmt.book.figures.forest import forest
+from attnmt.evidence.claims import load_claims
+from attnmt.evidence.verdicts import Row
 from press.colab.cell import stamp_config
-from press.contents import ROOT, file_of, lectures, settings
-from press.editions import korean
+from press.contents import ROOT, file_of, settings
+from press.editions import catalogue, korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
-from press.editions.said import NUMBER, in_words, line_in_words
-from press.extensions import book_lists, languages
+from press.extensions import languages
 from press.extensions.languages import EnglishAddresses
-from press.run.numbers import unfit
+from press.phrases import (
+    NUMBER,
+    SVG,
+    diagram_in_words,
+    in_words,
+    line_in_words,
+    plot_in_words,
+)
 
-PAGES = korean.pages()
+PAGES = catalogue.pages()
+TABLE = catalogue.table()
+TABLES = "text/markdown"
 
 
 def texts(page, root=ROOT):
@@ -133,166 +142,28 @@ def test_code_may_break_its_line_elsewhere():
 
 # --- the catalogue
 
-CATALOGUES = [korean.SITE, korean.STUDENT, *korean.begun()]
+CATALOGUES = [catalogue.SITE, catalogue.STUDENT, *catalogue.begun()]
 
 
 @pytest.mark.parametrize("page", CATALOGUES)
 def test_a_translation_has_all_that_its_english_has(page):
-    for message, text in korean.read(page).items():
+    for message, text in catalogue.read(page).items():
         if text.usable:
             assert kept(text.text) == kept(message.text), message
 
 
-@pytest.mark.parametrize(
-    "page", [korean.SAID, korean.LABELS, korean.WORDS, korean.FIGURES, *CATALOGUES]
-)
+@pytest.mark.parametrize("page", [catalogue.WORDS, *CATALOGUES])
 def test_the_catalogue_is_as_the_tool_writes_it(page, tmp_path):
-    korean.store(page, korean.read(page), tmp_path)
-    assert korean.catalogue(page, tmp_path).read_bytes() == korean.catalogue(page).read_bytes()
+    catalogue.store(page, catalogue.read(page), tmp_path)
+    assert catalogue.path_of(page, tmp_path).read_bytes() == catalogue.path_of(page).read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("said", "shown"),
-    [
-        ("3 seeds", "시드 3개"),
-        ("2 of 3", "3개 중 2개"),
-        ("−0.1 (−6.6 to +6.3)", "−0.1(−6.6~+6.3)"),
-        ("log perplexity; BLEU, up to 40 words", "로그 퍼플렉서티, 40단어까지의 BLEU"),
-        ("19%", "19%"),
-        ("ladder; nothing", "ladder; nothing"),  # not in the catalogue as a whole
-    ],
-)
-def test_what_a_cell_says_in_words_is_said_in_korean(said, shown):
-    assert in_words(said, korean.words_of(korean.SAID)) == shown
-
-
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("| seeds | BLEU, up to 40 words |", "| 시드 | 40단어까지의 BLEU |"),
-        ("|  | dot | 3 seeds |", "|  | dot | 시드 3개 |"),
-        ("| a\\|b | all |", "| a\\|b | 모두 |"),
-        ("|---|---|", "|---|---|"),
-        ("*Hypothesis:* the dog sleeps.", "*가설:* the dog sleeps."),
-        ("the dog sleeps: all", "the dog sleeps: all"),
-        ("2 of 3", "3개 중 2개"),
-    ],
-)
-def test_a_table_is_said_by_its_cells_and_a_line_whole_or_by_its_label(line, shown):
-    assert line_in_words(line, korean.words_of(korean.SAID)) == shown
-
-
-def shown_as_markdown(cell):
-    """The outputs of a cell that are Markdown: tables, mostly."""
-    shown = [output.get("data", {}).get("text/markdown") for output in cell.get("outputs", [])]
-    return [text for text in shown if text]
-
-
-@pytest.mark.parametrize("page", korean.begun())
-def test_the_tables_of_a_page_are_korean_and_keep_their_numbers(page):
-    path = file_of(page)
-    if path.suffix == ".md":
-        return
-    before = nbformat.read(path, as_version=4)
-    after, _ = korean.translated(page)
-    for old, new in zip(before.cells, after.cells, strict=True):
-        for was, text in zip(*map(shown_as_markdown, (old, new)), strict=True):
-            numbers = [sorted(NUMBER.findall(one)) for one in (was, text)]
-            assert numbers[0] == numbers[1]
-
-
-def test_the_lists_that_a_build_makes_are_korean():
-    words = korean.words_of(korean.SAID)
-    times = book_lists.running_times(ROOT)
-    lines = [
-        *(re.sub(r"\[.*?\]", "[장]", line) for line in book_lists.time_to_learn(ROOT)),
-        *(times[0], times[-1], "| 장 | not executed |"),
-    ]
-    shown = [line_in_words(line, words) for line in lines]
-    assert sorted(NUMBER.findall("".join(shown))) == sorted(NUMBER.findall("".join(lines)))
-
-
-def test_a_page_says_it_in_korean():
-    notebook, _ = korean.translated("book/07_decoding")
-    shown = "\n".join(cell.source for cell in notebook.cells)
-    assert re.search(r"<!--caption_seeds-->시드 \d+개<!--/-->", shown)
-
-
-def test_a_forest_plot_has_its_axes_signs_and_verdicts_in_korean():
-    page, _ = korean.translated("book/08_whole_family")
-    outputs = [output for cell in page.cells for output in cell.get("outputs", [])]
-    plots = [
-        html for o in outputs if korean.FOREST in (html := o.get("data", {}).get("text/html", ""))
-    ]
-    assert len(plots) > 4
-    for html in plots:
-        soup = BeautifulSoup(html, "html.parser")
-        texts = soup.select("p span, .head, .axis, b")
-        texts = ["".join(text.find_all(string=True, recursive=False)) for text in texts]
-        texts += [table["aria-label"] for table in soup.find_all(role="table")]
-        assert any(re.search("[가-힣]", text) for text in texts)
-        claims = soup.find_all(role="rowheader")
-        assert claims
-        for claim in claims:
-            said_in_korean = bool(re.search("[가-힣]", claim.get_text()))
-            assert claim.get("lang") == (None if said_in_korean else "en")
-        assert soup.style.string in STYLE, "a style has no words"
-
-
-def test_what_is_said_in_korean_has_all_the_numbers():
-    for name in (korean.SAID, korean.WORDS):
-        for message, text in korean.read(name).items():
-            numbers = [f"<{number}>" for number in range(message.text.count("{}"))]
-            assert sorted(re.findall(r"<\d>", text.text.format(*numbers))) == numbers, message
-
-
-SVG = korean.SVG
-DRAWINGS = sorted((ROOT / "book" / "figures").glob("*.svg"))
-
-
-def test_the_words_of_diagrams_have_their_korean():
-    words = korean.words_of(korean.FIGURES)
-    for path in DRAWINGS:
-        source = path.read_text(encoding="utf8")
-        both = map(ElementTree.fromstring, (source, korean.diagram_in_words(source, words)))
-        there, shown = (
-            {" ".join("".join(one.itertext()).split()) for one in drawn.iter(f"{SVG}text")}
-            for drawn in both
-        )
-        assert shown - there == {words[one] for one in there & set(words)}, path.name
-
-
-@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
-def test_the_korean_of_a_diagram_stays_in_it(path):
-    """A syllable is at most as wide as it is high, and another letter two thirds of that."""
-    root = ElementTree.fromstring(
-        korean.diagram_in_words(path.read_text(encoding="utf8"), korean.words_of(korean.FIGURES))
-    )
-    left, _, width, _ = map(float, root.get("viewBox").split())
-    above = {child: parent for parent in root.iter() for child in parent}
-
-    def style(part, key, default):
-        while key not in part.attrib and part in above:
-            part = above[part]
-        return part.get(key, default)
-
-    for text in root.iter(f"{SVG}text"):
-        if not re.search("[가-힣]", text.text or ""):
-            continue
-        letters = sum(1 if "가" <= letter <= "힣" else 0.6 for letter in text.text)
-        wide = letters * float(style(text, "font-size", 16))
-        share = {"middle": 0.5, "end": 1}.get(style(text, "text-anchor", ""), 0)
-        begins = float(text.get("x")) - share * wide
-        assert left <= begins and begins + wide <= left + width, text.text
-
-
-def test_a_caption_ends_with_the_words_at_the_axes():
-    page, _ = korean.translated("book/07_decoding")
-    shown = [cell.metadata.mystnb.figure.caption for cell in page.cells if korean.labels_of(cell)]
-    assert shown
-    for caption in shown:
-        assert re.search(r"[.!?] \(그림 속 영어: .* – .*[가-힣].*\.\)$", caption), caption
-    assert any("width of the beam – 빔의 너비" in caption for caption in shown)
+def test_a_broken_catalogue_is_named(tmp_path):
+    path = catalogue.path_of("book/index", tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text("<<<<<<< HEAD\nmsgid", encoding="utf8")
+    with pytest.raises(catalogue.Broken, match=r"index\.po"):
+        catalogue.read("book/index", tmp_path)
 
 
 def glossary():
@@ -308,7 +179,7 @@ TERMS = ("attention", "decoder", "query", "score", "context vector", "alignment"
 
 def test_the_terms_are_those_of_the_glossary():
     words = glossary()
-    shown = "\n".join(t.text for page in korean.begun() for t in korean.read(page).values())
+    shown = "\n".join(t.text for page in catalogue.begun() for t in catalogue.read(page).values())
     for term in TERMS:
         assert any(form in shown for form in words[term]), term
     for wrong in ("주목", "맥락 벡터", "해독기", "부호기", "질의어", "인코더-해독기"):
@@ -317,15 +188,105 @@ def test_the_terms_are_those_of_the_glossary():
 
 def test_korean_sentences_are_polite_and_end_as_sentences_do():
     """합니다체: no sentence of the running text ends in the plain style."""
-    for page in korean.begun():
-        for message, text in korean.read(page).items():
+    for page in catalogue.begun():
+        for message, text in catalogue.read(page).items():
             if not message.text.startswith(("#", "|", ">", "Four", "Heat", "has", "Diagram")):
                 for end in re.findall(r"(\w{2})\.(?=\s|$)", text.text):
                     plain = end.endswith("다") and end not in ("니다", "시다")
                     assert not plain, f"{message.context}: ...{end}."
 
 
-# --- the edition
+# --- phrases
+
+
+@pytest.mark.parametrize(
+    ("phrase", "shown"),
+    [
+        ("3 seeds", "시드 3개"),
+        ("2 of 3", "3개 중 2개"),
+        ("−0.1 (−6.6 to +6.3)", "−0.1(−6.6~+6.3)"),
+        ("log perplexity; BLEU, up to 40 words", "로그 퍼플렉서티, 40단어까지의 BLEU"),
+        ("19%", "19%"),
+        ("ladder; nothing", "ladder; nothing"),  # not in the table as a whole
+    ],
+)
+def test_a_phrase_is_korean_with_its_numbers(phrase, shown):
+    assert in_words(phrase, TABLE) == shown
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("| seeds | BLEU, up to 40 words |", "| 시드 | 40단어까지의 BLEU |"),
+        ("|  | dot | 3 seeds |", "|  | dot | 시드 3개 |"),
+        ("| a\\|b | all |", "| a\\|b | 모두 |"),
+        ("|---|---|", "|---|---|"),
+        ("*Hypothesis:* the dog sleeps.", "*가설:* the dog sleeps."),
+        ("the dog sleeps: all", "the dog sleeps: all"),
+        ("2 of 3", "3개 중 2개"),
+    ],
+)
+def test_a_table_is_korean_by_its_cells_and_a_line_whole_or_by_its_label(line, shown):
+    assert line_in_words(line, TABLE) == shown
+
+
+def test_the_table_has_all_the_numbers():
+    for english, text in TABLE.items():
+        numbers = [f"<{number}>" for number in range(english.count("{}"))]
+        assert sorted(re.findall(r"<\d>", text.format(*numbers))) == numbers, english
+
+
+@pytest.mark.parametrize("page", catalogue.begun())
+def test_the_tables_of_a_page_keep_their_numbers(page):
+    before = korean.reading.cells_of(file_of(page))
+    after = korean.translated(page)[0].cells
+    for old, new in zip(before, after, strict=True):
+        outputs = zip(old.get("outputs", []), new.get("outputs", []), strict=True)
+        for was, now in outputs:
+            texts = [one.get("data", {}).get(TABLES, "") for one in (was, now)]
+            assert sorted(NUMBER.findall(texts[0])) == sorted(NUMBER.findall(texts[1]))
+
+
+def test_a_forest_plot_has_its_axes_signs_and_verdicts_in_korean():
+    claims = [claim for claim in load_claims().claims if claim.metric == "aer"]
+    html = forest([Row(claim, None, missing="no run") for claim in claims])._repr_html_()
+    shown = plot_in_words(html, TABLE)
+    assert 'aria-label="정렬 오류율의 차이"' in shown and ">논문의 주장<" in shown
+    assert ">claim<" in html and ">claim<" not in shown and "alignment error rate" not in shown
+    assert re.findall(r"<style>.*?</style>", shown) == re.findall(r"<style>.*?</style>", html)
+
+
+def test_words_of_sentences_stay_in_an_alignment():
+    svg = "<svg><text>source words</text><text>all</text></svg>"
+    words = {"source words": "원문 단어", "all": "모두"}
+    assert plot_in_words(svg, words) == "<svg><text>원문 단어</text><text>all</text></svg>"
+    assert plot_in_words("<p>all right</p>", {"all right": "x"}) == "<p>all right</p>"
+
+
+DRAWINGS = sorted((ROOT / "book" / "figures").glob("*.svg"))
+
+
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
+def test_the_korean_of_a_diagram_stays_in_it(path):
+    """A syllable is at most as wide as it is high, and another letter two thirds of that."""
+    root = ElementTree.fromstring(diagram_in_words(path.read_text(encoding="utf8"), TABLE))
+    left, _, width, _ = map(float, root.get("viewBox").split())
+
+    def check(element, inherited):
+        style = inherited | element.attrib
+        if element.tag == f"{SVG}text" and re.search("[가-힣]", element.text or ""):
+            letters = sum(1 if "가" <= letter <= "힣" else 0.6 for letter in element.text)
+            wide = letters * float(style.get("font-size", 16))
+            share = {"middle": 0.5, "end": 1}.get(style.get("text-anchor"), 0)
+            begins = float(element.get("x")) - share * wide
+            assert left <= begins and begins + wide <= left + width, element.text
+        for child in element:
+            check(child, style)
+
+    check(root, {})
+
+
+# --- round the pages
 
 
 @pytest.fixture
@@ -338,7 +299,7 @@ def theme(monkeypatch):
 
 
 def test_the_edition_has_better_words_than_the_theme(theme):
-    words = korean.words_of(korean.WORDS)
+    words = TABLE
     named = ("By", "Fullscreen mode", "Contents", "Back to top")
     before = {word: theme(word) for word in (*named, "Print to PDF")}
     for word in named:
@@ -383,6 +344,13 @@ def test_each_page_leads_to_its_twin_in_the_other_language(edition, tmp_path):
     assert edition("book/primer", "en") == (["../ko/book/primer.html"], {})
 
 
+def test_a_page_that_is_not_translated_leads_to_the_korean_first_page(edition, tmp_path):
+    (tmp_path / "html" / "ko").mkdir(parents=True)
+    (tmp_path / "html" / "ko" / "index.html").touch()
+    assert edition("book/evidence_8", "en") == (["../ko/book/index.html"], {})
+    assert edition("book/evidence_8", "ko")[0] == ["../../book/evidence_8.html"]
+
+
 def test_search_engines_are_told_whole_addresses_where_the_site_has_one(edition, tmp_path, book):
     text = (book / "_config.yml").read_text(encoding="utf8")
     address = stamp_config(text, "https://github.com/Someone/align", "main")
@@ -390,21 +358,10 @@ def test_search_engines_are_told_whole_addresses_where_the_site_has_one(edition,
     korean.generate(tmp_path / "edition", book)
     site = settings(tmp_path / "edition")["sphinx"]["config"]["html_baseurl"]
     assert site == "https://someone.github.io/align/ko/"
-    twins = {
+    assert edition("book/primer", "ko", site)[1] == {
         "ko": "https://someone.github.io/align/ko/book/primer.html",
         "en": "https://someone.github.io/align/book/primer.html",
     }
-    assert edition("book/primer", "ko", site)[1] == twins
-    (tmp_path / "html" / "ko").mkdir(parents=True)
-    (tmp_path / "html" / "ko" / "index.html").touch()
-    assert edition("book/primer", "en", "https://someone.github.io/align/")[1] == twins
-
-
-def test_a_page_that_is_not_translated_leads_to_the_korean_first_page(edition, tmp_path):
-    (tmp_path / "html" / "ko").mkdir(parents=True)
-    (tmp_path / "html" / "ko" / "index.html").touch()
-    assert edition("book/evidence_8", "en") == (["../ko/book/index.html"], {})
-    assert edition("book/evidence_8", "ko")[0] == ["../../book/evidence_8.html"]
 
 
 def test_a_particle_stays_with_its_word():
@@ -435,20 +392,45 @@ def test_exercises_are_no_headings(tmp_path):
     assert [section["ids"][0] for section in document] == ["a-chapter", "exercises"]
 
 
+# --- the edition
+
+INDEX = """# A book
+
+German {cite:p}`grimm` keeps $x$ for the end.
+
+## Run it
+
+Some words.
+"""
+
+
 @pytest.fixture
 def book(tmp_path):
-    """A small copy of the book: two pages of it, with their catalogues."""
+    """A book of two pages, with their catalogues."""
     root = tmp_path / "book-of-two"
-    (root / "book").mkdir(parents=True)
-    for name in ("index.md", "ten_minutes.ipynb"):
-        shutil.copy(ROOT / "book" / name, root / "book" / name)
-    shutil.copy(ROOT / "_config.yml", root)
-    toc = "format: jb-book\nroot: book/index\nparts:\n  - caption: Before you start\n"
-    (root / "_toc.yml").write_text(toc + "    chapters:\n      - file: book/ten_minutes\n")
-    shutil.copytree(ROOT / "locale", root / "locale")
-    for path in (root / "locale" / "ko").glob("*.po"):
-        if path.stem not in ("index", "ten_minutes", korean.SITE):
-            path.unlink()
+    (root / "book" / "figures").mkdir(parents=True)
+    (root / "book" / "index.md").write_text(INDEX, encoding="utf8")
+    slide = new_markdown_cell("<!--\nShown alone.\n-->", metadata={"tags": ["slide-only"]})
+    output = new_output("display_data", {TABLES: "| all |\n|---|\n| 2 of 3 |"})
+    cells = [
+        new_markdown_cell("# A page\n\nIt has <!--kept-->3 seeds<!--/--> of it."),
+        new_code_cell("print()", outputs=[output]),
+        slide,
+    ]
+    nbformat.write(new_notebook(cells=cells), root / "book" / "page.ipynb")
+    config = (ROOT / "_config.yml").read_text(encoding="utf8")
+    (root / "_config.yml").write_text(config, encoding="utf8")
+    toc = "format: jb-book\nroot: book/index\nparts:\n  - caption: A part\n"
+    (root / "_toc.yml").write_text(toc + "    chapters:\n      - file: book/page\n")
+    catalogue.store(catalogue.WORDS, catalogue.read(catalogue.WORDS), root)
+    for page in ("book/index", "book/page", catalogue.SITE):
+        texts = {
+            message: catalogue.Translation(
+                re.sub(r"(?m)^(#* ?)", r"\1한글 ", message.text, count=1)
+            )
+            for message in catalogue.messages(page, root)
+        }
+        catalogue.store(page, texts, root)
     return root
 
 
@@ -457,101 +439,78 @@ def generated(book, tmp_path):
     return target, korean.generate(target, book)
 
 
-def test_code_and_outputs_are_the_english_pages_own(book, tmp_path):
+def page_of(target):
+    return (target / "book" / "index.md").read_text(encoding="utf8")
+
+
+def test_text_and_tables_are_korean_and_code_is_the_english_pages_own(book, tmp_path):
     target, _ = generated(book, tmp_path)
-    before, after = (
-        nbformat.read(root / "book" / "ten_minutes.ipynb", as_version=4) for root in (book, target)
-    )
-    nbformat.validate(after)
-    assert [cell.id for cell in before.cells] == [cell.id for cell in after.cells]
-    changed = 0
-    for old, new in zip(before.cells, after.cells, strict=True):
-        if old.cell_type == "code":
-            assert old.source == new.source
-            assert old.outputs == new.outputs
-        else:
-            changed += old.source != new.source
-    assert changed == sum(cell.cell_type == "markdown" for cell in before.cells)
-    assert unfit(after) == unfit(before)
-
-
-def test_pages_of_evidence_are_no_lectures_in_the_edition(tmp_path):
-    (tmp_path / "book").mkdir()
-    for page in PAGES:
-        (tmp_path / f"{page}.ipynb").touch()
-    korean.site(tmp_path, ROOT)
-    found = [path.stem for path in lectures(tmp_path)]
-    assert "03_learning_to_align" in found
-    assert not any(name.startswith("evidence_") for name in found)
+    notebook = nbformat.read(target / "book" / "page.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    text, code, slide = notebook.cells
+    assert text.source == "# 한글 A page\n\n한글 It has <!--kept-->시드 3개<!--/--> of it."
+    assert slide.source == "<!--\n한글 Shown alone.\n-->"
+    assert code.source == "print()"
+    assert code.outputs[0].data[TABLES] == "| 모두 |\n|---|\n| 3개 중 2개 |"
+    assert page_of(target).startswith("# 한글 A book\n\n한글 German {cite:p}`grimm` keeps $x$")
 
 
 def test_a_heading_keeps_its_english_address(book, tmp_path):
     target, _ = generated(book, tmp_path)
     facts = json.loads((target / korean.FACTS).read_text(encoding="utf8"))
     assert facts["english"] == []
-    assert facts["headings"]["book/index"] == ["Learning to Align", "Run it yourself"]
-    assert "Change one thing" in facts["headings"]["book/ten_minutes"]
+    assert facts["headings"]["book/index"] == ["A book", "Run it"]
 
 
-def test_a_changed_paragraph_stays_english_and_the_page_says_so(book, tmp_path):
+def test_a_changed_paragraph_stays_english_and_page_and_list_say_so(book, tmp_path):
     page = book / "book" / "index.md"
-    old = "German keeps the participle for the end:"
-    new = "German keeps the participle for the very end:"
-    page.write_text(page.read_text(encoding="utf8").replace(old, new), encoding="utf8")
-    target, looks = generated(book, tmp_path)
-    text = (target / "book" / "index.md").read_text(encoding="utf8")
-    assert new in text
-    assert korean.PARTLY.format(count=1) in text
-    assert [message.text for message in looks["book/index"].missing] == [new]
-    assert korean.lagging(book)[-1] == f"index: {new}"
-
-    assert korean.update(root=book) == ["_site", "book/index"]
-    stored = korean.read("book/index", book)
-    assert stored[korean.Message("index", new)].fuzzy  # the old words, to be looked at
-    assert korean.Message("index", old) not in stored
-    _, looks = generated(book, tmp_path)
-    assert [message.text for message in looks["book/index"].missing] == [new]
-    listed = (book / "locale" / "ko" / korean.LAGGING).read_text(encoding="utf8").splitlines()
-    assert listed == korean.lagging(book) and listed[-1] == f"index: {new}"
+    page.write_text(INDEX.replace("Some words.", "Some words more."), encoding="utf8")
+    for _ in range(2):  # before and after the update
+        target, looks = generated(book, tmp_path)
+        assert "\nSome words more." in page_of(target)
+        assert korean.PARTLY.format(count=1) in page_of(target)
+        assert [message.text for message in looks["book/index"].missing] == ["Some words more."]
+        assert catalogue.lagging(book) == ["index: Some words more."]
+        catalogue.update(root=book)
+    stored = catalogue.read("book/index", book)
+    assert stored[catalogue.Message("index", "Some words more.")] == catalogue.Translation(
+        "한글 Some words.", fuzzy=True
+    )
+    listed = (book / "locale" / "ko" / catalogue.LAGGING).read_text(encoding="utf8")
+    assert listed == "index: Some words more.\n"
 
 
-def test_a_moved_paragraph_keeps_its_korean(book, tmp_path):
-    page = book / "book" / "index.md"
-    moved = "German keeps the participle for the end:"
-    page.write_text(page.read_text(encoding="utf8").replace(moved + "\n", ""), encoding="utf8")
-    korean_text = korean.read("book/index", book)[korean.Message("index", moved)].text
-    notebook = nbformat.read(book / "book" / "ten_minutes.ipynb", as_version=4)
-    cell = next(cell for cell in notebook.cells if cell.id == "tm-08")
-    cell.source += f"\n\n{moved}"
-    nbformat.write(notebook, book / "book" / "ten_minutes.ipynb")
-    korean.update(root=book)
-    stored = korean.read("book/ten_minutes", book)
-    assert stored[korean.Message("ten_minutes tm-08", moved)] == korean.Translation(korean_text)
+def test_a_moved_paragraph_keeps_its_korean(book):
+    (book / "book" / "index.md").write_text(INDEX.replace("Some words.", ""), encoding="utf8")
+    notebook = nbformat.read(book / "book" / "page.ipynb", as_version=4)
+    notebook.cells[0].source += "\n\nSome words."
+    nbformat.write(notebook, book / "book" / "page.ipynb")
+    catalogue.update(root=book)
+    stored = {m.text: t for m, t in catalogue.read("book/page", book).items()}
+    assert stored["Some words."] == catalogue.Translation("한글 Some words.")
+    assert catalogue.lagging(book) == []
 
 
 def test_a_page_without_a_catalogue_is_english_and_says_so_below_a_korean_title(book, tmp_path):
-    korean.catalogue("book/index", book).unlink()
-    korean.update(root=book)
-    site = korean.read(korean.SITE, book)
-    site[korean.Message("page", "Learning to Align")] = korean.Translation("정렬을 배우다(영어)")
-    korean.store(korean.SITE, site, book)
+    catalogue.path_of("book/index", book).unlink()
+    catalogue.update(root=book)
+    site = catalogue.read(catalogue.SITE, book)
+    site[catalogue.Message("page", "A book")] = catalogue.Translation("책(영어)")
+    catalogue.store(catalogue.SITE, site, book)
     target, looks = generated(book, tmp_path)
-    shown = (target / "book" / "index.md").read_text(encoding="utf8")
     note = f"\n\n:::{{note}}\n{korean.WHOLLY}\n:::"
-    (english,) = texts("book/index")
-    assert shown == english.replace("# Learning to Align", f"# 정렬을 배우다(영어){note}", 1)
-    assert len(looks["book/index"].missing) == looks["book/index"].all > 10
+    assert page_of(target) == INDEX.replace("# A book", f"# 책(영어){note}", 1)
+    assert len(looks["book/index"].missing) == looks["book/index"].all == 4
     facts = json.loads((target / korean.FACTS).read_text(encoding="utf8"))
     assert facts["english"] == ["book/index"]
-    assert facts["headings"]["book/index"][0] == "Learning to Align"
 
 
 def test_a_translation_that_lost_a_formula_is_refused(book, tmp_path):
-    stored = korean.read("book/index", book)
-    message = next(message for message in stored if "bahdanau2015" in message.text)
-    stored[message] = korean.Translation("이 책에서는 신경망을 만듭니다.")
-    korean.store("book/index", stored, book)
-    with pytest.raises(korean.Broken, match="bahdanau2015"):
+    stored = catalogue.read("book/index", book)
+    message = next(message for message in stored if "grimm" in message.text)
+    stored[message] = catalogue.Translation("이 책에서는 신경망을 만듭니다.")
+    catalogue.store("book/index", stored, book)
+    with pytest.raises(catalogue.Broken, match="grimm"):
         generated(book, tmp_path)
 
 
@@ -561,9 +520,3 @@ def test_a_folder_that_holds_something_else_is_left_alone(book, tmp_path):
     with pytest.raises(FileExistsError, match="something else"):
         generated(book, tmp_path)
     assert (tmp_path / "edition" / "thesis.tex").read_text() == "mine"
-
-
-def test_a_broken_catalogue_is_named(book):
-    korean.catalogue("book/index", book).write_text("<<<<<<< HEAD\nmsgid", encoding="utf8")
-    with pytest.raises(korean.Broken, match=r"index\.po"):
-        korean.read("book/index", book)

@@ -17,9 +17,9 @@ from attnmt.book.live import weights
 from attnmt.book.live.view import modules
 from attnmt.decoder import BahdanauDecoder
 from press.contents import file_of, listed
-from press.editions.korean import WORDS, words_of
-from press.editions.said import in_words
+from press.editions import catalogue
 from press.extensions import live, stills
+from press.phrases import in_words
 from press.reading import cells_of
 
 BLOCK = re.compile(r"(?ms)^:::\{(live|learn)\} *(.*?)\n(.*?)^:::")
@@ -176,7 +176,7 @@ def test_a_training_that_was_not_recorded_says_how_to():
 def test_a_korean_page_has_korean_blocks(kind):
     """Its own words; sentences and numbers stay as they are."""
     spec = next(spec for spec in SPECS if live.kind_of(spec) == kind)
-    words = words_of(WORDS)
+    words = catalogue.table()
     korean = live.box(spec, words)
     for text in (live.SCRIPTLESS[kind], live.FROM_FILE[kind]):
         assert in_words(text, words) in korean and text not in korean

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from attnmt.book.figures.forest import forest, label
 from attnmt.evidence.claims import load_claims
 from attnmt.evidence.verdicts import Row
-from press.editions import korean, slides
+from press.editions import catalogue, slides
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
@@ -260,7 +260,7 @@ def test_korean_slides_say_so_and_keep_particles_in_their_line(deck):
     made = deck(md("## 어텐션\n\n**점수 $x$는 하나입니다.**"))
     english = slides.page(made, "x", 3)
     assert '<html lang="en">' in english and "unbroken" not in english
-    made.words = korean.words_of(korean.WORDS)
+    made.words = catalogue.table()
     html = slides.page(made, "x", 3, "ko")
     assert '<html lang="ko">' in html and ": 슬라이드</title>" in html
     assert "3장" in html and "이 장으로" in html and "Chapter" not in html
