@@ -72,7 +72,9 @@ def live(corpus, name, folder, checkpoint, pipe=None):
     model = dropping(corpus)
     if pipe is not None:
         model.token_losses = lambda batch: (os.write(pipe, b"."), losses_of(model, batch))[1]
-    resumed = {} if checkpoint is None else {"checkpoint": checkpoint, "save_every": 2, "resume": True}
+    resumed = (
+        {} if checkpoint is None else {"checkpoint": checkpoint, "save_every": 2, "resume": True}
+    )
     history = fit(model, corpus, KILLED[name], 5, "cpu", progress=False, **resumed)
     save_file(weights_of(model), folder / "weights")
     (folder / "history.json").write_text(json.dumps(without_times(history)))
