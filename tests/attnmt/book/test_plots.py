@@ -1,5 +1,6 @@
 """plots.py and svg.py: the right numbers in the right places, with words to read them by."""
 
+import re
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -78,6 +79,16 @@ def test_a_cell_of_an_alignment_shows_its_words_and_weight():
     words = [f"word{n}" for n in range(20)]
     large = plots.alignment(words, words, np.eye(20)).figure
     assert len(svg.alignment_svg(large)) < 75_000
+
+
+def test_an_alignment_follows_the_page_in_the_dark_and_words_are_no_formulas():
+    figure = plots.alignment(["$x_$", "a$b$c"], ["y"], [[0.0, 0.6]], gold={(1, 0)}).figure
+    text = svg.alignment_svg(figure)
+    assert "$x_$" in text and "a$b$c" in text
+    assert not re.search("#fff|#262626|#000", text)  # no ground; letters are the page's
+    (weights,) = re.findall(r'<g class="weights"([^>]*)>', text)
+    assert f'fill="{svg.BLUE}"' in weights
+    assert re.findall(r'fill-opacity="([\d.]+)"', text)[:2] == ["0.00", "0.60"]
 
 
 def test_a_notebook_shows_an_alignment_as_svg_too():

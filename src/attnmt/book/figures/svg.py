@@ -22,6 +22,7 @@ GRID = "#8884"
 SVG = "{http://www.w3.org/2000/svg}"
 OLD = ("metadata", "style")  # what no browser needs
 NUMBERS = ("d", "x", "y", "width", "height", "viewBox", "transform")  # attributes made of numbers
+BLACKISH = re.compile("#262626|#000000")
 LONG = re.compile(r"\d+\.\d{2,}")
 ElementTree.register_namespace("", SVG.strip("{}"))
 ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
@@ -103,5 +104,5 @@ def shorten(root: Element) -> None:
                 value = " ".join(element.attrib[name].split())
                 element.set(name, LONG.sub(lambda number: f"{float(number[0]):.1f}", value))
         if "style" in element.attrib:
-            style = element.attrib["style"].replace("#262626", "currentColor").split("; ")
+            style = BLACKISH.sub("currentColor", element.attrib["style"]).split("; ")
             element.set("style", ";".join(one for one in style if "font-family" not in one))
