@@ -69,6 +69,9 @@ class Batch:
 def pad(sequences: Sequence[Sequence[int]], extra: int = 0) -> Source:
     """Write sequences below each other and fill with PAD: (B, S), with lengths and mask.
 
+    >>> pad([[4, 5, 6], [7]]).mask.tolist()
+    [[True, True, True], [True, False, False]]
+
     Args:
         sequences: word indices, each at least one.
         extra: further columns of padding. They must change nothing, which the tests use.
@@ -86,7 +89,13 @@ def pad(sequences: Sequence[Sequence[int]], extra: int = 0) -> Source:
 def make_batch(
     pairs: Sequence[Pair], source: Vocabulary, target: Vocabulary, extra: int = 0
 ) -> Batch:
-    """Encode and pad some pairs."""
+    """Encode and pad some pairs.
+
+    >>> vocabulary = Vocabulary(["Hund"], "de")
+    >>> pair = Pair(("Hund",), ("Hund",), "Hund", "Hund")
+    >>> make_batch([pair], vocabulary, vocabulary).target_out.tolist()
+    [[4, 3]]
+    """
     words = [target.encode(pair.target) for pair in pairs]
     target_in = pad([[BOS, *ids] for ids in words], extra)
     target_out = pad([[*ids, EOS] for ids in words], extra)

@@ -68,9 +68,14 @@ def corpus_from_files(
 ) -> Corpus:
     """A corpus of your own parallel text, plain or gzipped.
 
-    >>> corpus = corpus_from_files("de.txt", "en.txt", valid=1, test=1)
-    >>> len(corpus.train), corpus.train[0].source
-    (2, ('der', 'hund', 'bellt', '.'))
+    >>> from tempfile import NamedTemporaryFile
+    >>> with NamedTemporaryFile("w", encoding="utf-8", suffix=".tsv") as file:
+    ...     for number in range(9):
+    ...         _ = file.write(f"Satz {number}.\\tSentence {number}.\\n")
+    ...     file.flush()
+    ...     corpus = corpus_from_files(file.name, valid=2, test=2)
+    >>> len(corpus.train), len(corpus.test), corpus.test[0].source[0]
+    (5, 2, 'satz')
 
     Args:
         source: source sentences, one a line; or, if there is no ``target``, both: source, a tab,
@@ -203,6 +208,8 @@ def multi30k(
 
     Each file is downloaded once (1.3 MB for a pair of languages) from a pinned commit and checked.
 
+    >>> corpus = multi30k("de-en", train=10_000)  # doctest: +SKIP
+
     Args:
         pair: ``"de-en"``, ``"en-de"``, ``"en-fr"`` or ``"fr-en"``: source and target language.
         train: pairs to draw out of the 29,000. A smaller draw is a part of every larger one.
@@ -297,6 +304,10 @@ def grammar_corpus(
     side, and ``valid``, ``test``, ``long`` and ``names`` do not depend on ``train``. Once made, the
     pairs are kept in ``attnmt.text.data_folder()``, in ``grammar``; if it is read-only, in
     ``~/.cache/attnmt``; and if that cannot be written either, they are made again each time.
+
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> len(corpus.train), len(corpus.test), corpus.test[0].sure is None
+    (20, 3, False)
 
     Args:
         train: pairs to learn from. Above 10 words, longer sentences are rarer, as in real text.

@@ -45,6 +45,9 @@ class Translation:
     ``words`` without ``</s>``; ``score``, the sum of log p over the words and ``</s>``;
     ``alignment``, float32 (words, source words): where the model looked as it wrote each word, or
     None for a model that does not attend.
+
+    >>> Translation(["the", "dog"], score=-0.5, alignment=None).words
+    ['the', 'dog']
     """
 
     words: list[str]
@@ -116,6 +119,13 @@ class Ensemble(nn.Module):
     An ensemble may be used wherever a model is searched, forced or measured. Its alignment is the
     mean over the members that attend. (Sutskever et al. 2014, section 3.6, and Luong et al. 2015,
     section 4.2, report ensembles without a formula. The mean of distributions is one again.)
+
+    >>> from attnmt import grammar_corpus, rnnsearch
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> model = rnnsearch(corpus, hidden=8)
+    >>> both = Ensemble([model, rnnsearch(corpus, hidden=8, seed=1)])
+    >>> len(greedy(both, [["der", "Hund", "schläft"]]))
+    1
 
     Args:
         models: at least one, with the same vocabularies and on one device. The members of an
@@ -212,6 +222,13 @@ def greedy(
 ) -> list[Translation]:
     """Translate by taking the most probable word at each step.
 
+    >>> from attnmt import grammar_corpus, rnnsearch
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> model = rnnsearch(corpus, hidden=8)
+    >>> (found,) = greedy(model, [["der", "Hund", "schläft"]])
+    >>> found.alignment.shape == (len(found.words), 3)
+    True
+
     Args:
         model: a translator, or an ensemble.
         sentences: lists of words; see ``model.source_vocabulary.tokenise``.
@@ -279,6 +296,13 @@ def beam_search(
     Hypotheses are ranked by ``score / lp``, ``lp = ((5 + length) / 6) ** length_penalty`` (Wu et
     al. 2016, section 7, equation 14), where the length counts ``</s>``. With 0, the default, that
     is log p itself, which favours short translations.
+
+    >>> from attnmt import grammar_corpus, rnnsearch
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> model = rnnsearch(corpus, hidden=8)
+    >>> (five,) = beam_search(model, [["der", "Hund", "schläft"]], beam=5, n_best=5)
+    >>> five[0].score >= five[1].score
+    True
 
     Args:
         model: a translator, or an ensemble.
@@ -654,6 +678,13 @@ def force_align(
     The model is made to say the reference and its weights are read, as Luong et al. 2015, section
     5.4, do to measure alignment error ("forced decoding").
 
+    >>> from attnmt import grammar_corpus, rnnsearch
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> model = rnnsearch(corpus, hidden=8)
+    >>> links = force_align(model, corpus.test)
+    >>> [len(some) for some in links] == [len(pair.target) for pair in corpus.test]
+    True
+
     Args:
         model: a translator that attends, or an ensemble with one.
         pairs: sentences and references.
@@ -672,7 +703,7 @@ def force_align(
     if not model.attends:
         name = model.config.get("model", "made by hand")
         raise ValueError(f"this model ({name}) does not attend, so it has no alignment")
-    if shift not in (0, 1):
+    if isinstance(shift, bool) or shift not in (0, 1):
         raise ValueError(f"shift must be 0 (the word predicted) or 1 (the word read), not {shift}")
 
     def links(pairs: list[Pair]) -> list[frozenset[Link]]:
@@ -693,6 +724,10 @@ def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[s
     ``read_dictionary(force_align(model, corpus.train), corpus.train)`` reads a dictionary for
     :func:`replace_unknown` off the training pairs. They hold the words themselves, also those that
     no vocabulary has. Of words as frequent the first in the alphabet is taken.
+
+    >>> pair = Pair(("der", "Hund"), ("the", "dog"), "der Hund", "the dog")
+    >>> sorted(read_dictionary([{(0, 0), (1, 1)}], [pair]).items())
+    [('Hund', 'dog'), ('der', 'the')]
     """
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for linked, pair in zip(links, pairs, strict=True):
@@ -709,6 +744,10 @@ def replace_unknown(
     """Replace each ``<unk>`` by the source word with the largest weight, or by its translation.
 
     Jean et al. 2015, and Luong et al. 2015, section 4.2: "unk replacement", 1.9 BLEU in Table 1.
+
+    >>> found = Translation(["Mrs.", "<unk>"], score=-1.0, alignment=np.eye(2))
+    >>> replace_unknown([found], [["Frau", "Zillin"]])[0].words
+    ['Mrs.', 'Zillin']
 
     Args:
         translations: with alignments; they are not changed.

@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 
 from attnmt.attention import SCORES, WINDOWS, Additive, Attention, FixedContext, Global
 from attnmt.batches import Batch, Source
-from attnmt.checks import one_of, whole
+from attnmt.checks import flag, one_of, whole
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
 from attnmt.files import read_tensors, write_tensors
@@ -29,6 +29,11 @@ class Vocabularies(Protocol):
 
 class Translator(nn.Module):
     """A model that translates: p(y | x), word by word.
+
+    >>> from attnmt import grammar_corpus, rnnsearch
+    >>> model = rnnsearch(grammar_corpus(train=20, valid=2, test=3, long=0, names=0), hidden=8)
+    >>> model.config["model"], model.attends
+    ('rnnsearch', True)
 
     Args:
         encoder: source words to memory and final state.
@@ -210,11 +215,19 @@ def chosen(sizes: str, **asked: tuple[int | None, int]) -> dict[str, int]:
     return found
 
 
-def check_options(init: str, dropout: float) -> None:
-    """Refuse an initialisation or a dropout that no constructor knows."""
+def check_options(corpus: Vocabularies, init: str, dropout: float, seed: int) -> None:
+    """Refuse what no constructor can make a model with.
+
+    Raises:
+        TypeError: the corpus has no vocabularies.
+        ValueError: an unknown initialisation, a dropout that is no share, a seed that is no number.
+    """
+    if not all(hasattr(corpus, side) for side in SIDES):
+        raise TypeError(f"corpus must be a corpus, such as grammar_corpus() makes, not {corpus!r}")
     one_of(("torch", "paper"), init=init)
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout must be from 0 to below 1, not {dropout}")
+    whole(0, seed=seed)
+    if not isinstance(dropout, int | float) or isinstance(dropout, bool) or not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be from 0 to below 1, not {dropout!r}")
 
 
 LAYERS = (nn.Linear, nn.Embedding, nn.GRU, nn.LSTM)
@@ -271,6 +284,11 @@ def rnnencdec(
 
     The same vector ``c = h_S`` enters at every step and in the output layer.
 
+    >>> from attnmt import grammar_corpus
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> rnnencdec(corpus, hidden=8).attends
+    False
+
     Args:
         corpus: gives the vocabularies.
         hidden: n, units of encoder and decoder (laptop: 128, paper: 1000).
@@ -282,7 +300,7 @@ def rnnencdec(
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
         seed: of the initial weights.
     """
-    check_options(init, dropout)
+    check_options(corpus, init, dropout, seed)
     size = chosen(sizes, hidden=(hidden, 1000), embedding=(embedding, 620), maxout=(maxout, 500))
     hidden, embedding, maxout = size.values()
     with seeded(seed):
@@ -319,6 +337,11 @@ def rnnsearch(
 ) -> Translator:
     """RNNsearch (Bahdanau et al. 2015): bidirectional encoder, additive attention, maxout output.
 
+    >>> from attnmt import grammar_corpus
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> rnnsearch(corpus, hidden=8).attends
+    True
+
     Args:
         corpus: gives the vocabularies.
         hidden: n, units of the decoder and of each direction of the encoder (laptop: 128, paper:
@@ -332,7 +355,7 @@ def rnnsearch(
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"`` for appendix B.1.
         seed: of the initial weights.
     """
-    check_options(init, dropout)
+    check_options(corpus, init, dropout, seed)
     size = chosen(
         sizes,
         hidden=(hidden, 1000),
@@ -375,6 +398,11 @@ def sutskever(
 ) -> Translator:
     """The LSTM encoder-decoder of Sutskever et al. 2014, without attention.
 
+    >>> from attnmt import grammar_corpus
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> sutskever(corpus, hidden=8).attends
+    False
+
     Args:
         corpus: gives the vocabularies.
         hidden: n, units of each layer (laptop: 128, paper: 1000).
@@ -386,7 +414,8 @@ def sutskever(
         init: of the weights: ``"torch"`` for its defaults, or ``"paper"``: uniform in +-0.08.
         seed: of the initial weights.
     """
-    check_options(init, dropout)
+    flag(reverse=reverse)
+    check_options(corpus, init, dropout, seed)
     size = chosen(sizes, hidden=(hidden, 1000), embedding=(embedding, 1000), layers=(layers, 4))
     hidden, embedding, layers = size.values()
     with seeded(seed):
@@ -428,6 +457,11 @@ def luong(
 ) -> Translator:
     """The models of Luong et al. 2015: stacked LSTMs, attention on the top layer.
 
+    >>> from attnmt import grammar_corpus
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> luong(corpus, score="general", window="local-p", hidden=8).attends
+    True
+
     Args:
         corpus: gives the vocabularies.
         score: a name in :data:`.SCORES`, such as ``"dot"``, ``"general"`` or ``"concat"``.
@@ -451,7 +485,10 @@ def luong(
     """
     one_of(SCORES, score=score)
     one_of(WINDOWS, window=window)
-    check_options(init, dropout)
+    whole(0, D=D)
+    whole(1, max_length=max_length)
+    flag(feeding=feeding, bidirectional=bidirectional, reverse=reverse)
+    check_options(corpus, init, dropout, seed)
     size = chosen(sizes, hidden=(hidden, 1000), embedding=(embedding, 1000), layers=(layers, 4))
     hidden, embedding, layers = size.values()
     with seeded(seed):

@@ -10,6 +10,7 @@ from typing import Any
 
 from sacrebleu.metrics import BLEU
 
+from attnmt.checks import flag, text_of, whole
 from attnmt.text import TextWarning
 from attnmt.text.characters import clean
 from attnmt.text.processed import traces
@@ -37,6 +38,9 @@ class Pair:
     ``possible`` are sets of links ``(source index, target index)`` counted from 0, every sure link
     also being a possible one (Och and Ney 2003), and ``classes`` names the word class of each
     target word; otherwise ``None``.
+
+    >>> Pair(("der", "Hund"), ("the", "dog"), "der Hund", "the dog").target
+    ('the', 'dog')
     """
 
     source: tuple[str, ...]
@@ -67,6 +71,11 @@ class Corpus:
     ``train`` never shows. ``pieces``, if there are any, are the subwords of source and target.
     With ``bleu_of_words``, BLEU is measured on the words themselves, in lower case, as work on
     Multi30k reports it; otherwise on sentences as one would print them.
+
+    >>> pairs = [Pair(("der", "Hund"), ("the", "dog"), "der Hund", "the dog")]
+    >>> corpus = Corpus("one", "de", "en", pairs, pairs, pairs, vocabulary_size=10)
+    >>> corpus.source_vocabulary.words
+    ('<pad>', '<unk>', '<s>', '</s>', 'Hund', 'der')
     """
 
     name: str
@@ -84,6 +93,12 @@ class Corpus:
     bleu_of_words: bool = False
     tokeniser: str = "moses"
     origin: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        text_of(name=self.name, source_language=self.source_language)
+        text_of(target_language=self.target_language)
+        whole(1, vocabulary_size=self.vocabulary_size)
+        flag(lower=self.lower)
 
     @property
     def parts(self) -> dict[str, list[Pair]]:

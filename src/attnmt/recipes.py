@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attnmt.batches import Batch
-from attnmt.checks import one_of, positive, whole
+from attnmt.checks import flag, one_of, positive, whole
 from attnmt.model import Translator, seeded
 
 PRECISIONS = ("no", "bf16")
@@ -34,6 +34,9 @@ class Recipe:
 
     A recipe says nothing of the model: how its weights start (``init="paper"``) and how much
     dropout there is are arguments of its constructor.
+
+    >>> Recipe(epochs=4, learning_rate=0.004).learning_rate_of(4)
+    0.001
 
     Attributes:
         epochs: times that all of ``train`` is read.
@@ -68,6 +71,9 @@ class Recipe:
     def __post_init__(self) -> None:
         whole(1, epochs=self.epochs, batch_size=self.batch_size, pool=self.pool)
         whole(1, halve_every=self.halve_every)
+        if self.halve_after is not None:
+            whole(0, halve_after=self.halve_after)
+        flag(fall=self.fall)
         positive(learning_rate=self.learning_rate, clip=self.clip)
         for name in ("optimiser", "per", "keep"):
             one_of(get_args(Recipe.__annotations__[name]), **{name: getattr(self, name)})

@@ -369,6 +369,12 @@ def fit(
     KeyboardInterrupt. The model keeps what it learned until then, and can be used and saved. A
     second Ctrl-C does not wait.
 
+    >>> from attnmt import grammar_corpus, rnnsearch
+    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
+    >>> history = fit(rnnsearch(corpus, hidden=8), corpus, Recipe(epochs=1), progress=False)
+    >>> [epoch.epoch for epoch in history.epochs]
+    [1]
+
     Args:
         model: trained in place, and moved to the device.
         corpus: whose vocabularies the model was made with.

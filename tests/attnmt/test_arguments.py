@@ -1,0 +1,175 @@
+"""Arguments that make no sense are refused where they enter, in one line that names them."""
+
+import math
+from functools import partial
+
+import pytest
+
+import attnmt
+from attnmt import Corpus, Pair, Recipe, Vocabulary, beam_search, bleu, greedy, tokenise
+from attnmt.corpus import corpus_of
+
+PAIR = Pair(("x",), ("y",), "x", "y")
+ONE = Corpus("one", "de", "en", [PAIR], [PAIR], [PAIR], vocabulary_size=3)
+MODEL = attnmt.rnnsearch(ONE, hidden=4)
+NUMBERS = ("x", -1, 0.5, True, None, math.nan, [3])
+FLAGS = ("yes", 1, None)
+TEXTS = (3, None, ["de"])
+FILE = "no such file"
+
+
+def no(values, *fine):
+    """The values but for those that an argument takes."""
+    return [v for v in values if not any(v is f or (v == f and type(v) is type(f)) for f in fine)]
+
+
+def models(*more):
+    sizes = {name: [*no(NUMBERS, None), 0] for name in ("hidden", "embedding", *more)}
+    return sizes | {
+        "dropout": ["x", -0.1, 1, 1.0, True, None, math.nan],
+        "sizes": ["huge", 3, None],
+        "init": ["zero", 3, None],
+        "seed": NUMBERS,
+        "corpus": ["grammar", None],
+    }
+
+
+FILES = partial(attnmt.corpus_from_files, FILE)
+TABLE = [
+    (
+        attnmt.grammar_corpus,
+        {
+            "train": [*NUMBERS, 0],
+            "direction": ["de-fr", 3, None],
+            "lengths": [7, (9, 4), (4, "x"), (4,), (True, 9), None],
+            "seed": no(NUMBERS, -1),
+            **dict.fromkeys(("valid", "test", "long", "names"), NUMBERS),
+            "vocabulary_size": [*NUMBERS, 0],
+        },
+    ),
+    (
+        attnmt.multi30k,
+        {
+            "pair": ["de-xx", 3, None],
+            "train": [*NUMBERS, 0],
+            "seed": no(NUMBERS, -1),
+            "vocabulary_size": [*NUMBERS, 0],
+            "max_length": [*NUMBERS, 0],
+            "lower": FLAGS,
+            "joint": FLAGS,
+            "test": ["2018", 3, None],
+            "folder": [3, "", True],
+            "url": TEXTS,
+        },
+    ),
+    (
+        FILES,
+        {
+            "target": [3, "", True],
+            "languages": [
+                "de",
+                ("de",),
+                ("de", "en", "fr"),
+                ("de", 3),
+                (False, "en"),
+                None,
+                ("", ""),
+            ],
+            "valid": NUMBERS,
+            "test": NUMBERS,
+            "seed": no(NUMBERS, -1),
+            "vocabulary_size": [*NUMBERS, 0],
+            "max_length": [*NUMBERS, 0],
+            "lower": FLAGS,
+            "tokeniser": ["words", 3, None],
+            "valid_source": [2016, 1e3, True, ""],
+            "test_source": [2016, 1e3, True, ""],
+        },
+    ),
+    (
+        partial(Corpus, "one", "de", "en", [PAIR], [PAIR], [PAIR]),
+        {"vocabulary_size": [*NUMBERS, 0]},
+    ),
+    (partial(Vocabulary, ["x"], "de"), {"lower": FLAGS, "tokeniser": ["words", 3]}),
+    (partial(Vocabulary, ["x"]), {"language": TEXTS}),
+    (partial(Vocabulary, language="de"), {"words": ["x"]}),
+    (partial(tokenise, "x"), {"language": TEXTS}),
+    (partial(tokenise, language="de"), {"text": TEXTS}),
+    (partial(attnmt.detokenise, language="de"), {"words": ["x"]}),
+    (partial(attnmt.rnnencdec, ONE), models("maxout")),
+    (partial(attnmt.rnnsearch, ONE), models("maxout", "alignment")),
+    (partial(attnmt.sutskever, ONE), {**models("layers"), "reverse": FLAGS}),
+    (
+        partial(attnmt.luong, ONE),
+        {
+            **models("layers"),
+            "score": ["cosine", 3, None],
+            "window": ["local", 3, None],
+            "D": NUMBERS,
+            "max_length": [*NUMBERS, 0],
+            "feeding": FLAGS,
+            "bidirectional": FLAGS,
+            "reverse": FLAGS,
+        },
+    ),
+    (
+        Recipe,
+        {
+            "epochs": [*NUMBERS, 0],
+            "batch_size": [*NUMBERS, 0],
+            "pool": [*NUMBERS, 0],
+            "halve_every": [*NUMBERS, 0],
+            "halve_after": no(NUMBERS, None),
+            "learning_rate": [*no(NUMBERS, 0.5), 0],
+            "clip": [*no(NUMBERS, 0.5), 0],
+            "fall": FLAGS,
+            "optimiser": ["adamw", 3, None],
+            "per": ["word", 3, None],
+            "keep": ["first", 3, None],
+        },
+    ),
+    (
+        partial(beam_search, MODEL, [["x"]]),
+        {
+            "beam": [*NUMBERS, 0],
+            "n_best": [*NUMBERS, 0, 99],
+            "batch_size": [*NUMBERS, 0],
+            "length_penalty": [*no(NUMBERS, 0.5), math.inf],
+            "unknown": FLAGS,
+        },
+    ),
+    (partial(greedy, MODEL, [["x"]]), {"batch_size": [*NUMBERS, 0], "unknown": FLAGS}),
+    (partial(attnmt.force_align, MODEL, [PAIR]), {"batch_size": [*NUMBERS, 0], "shift": NUMBERS}),
+    (MODEL.translate, {"text": [3, None, [3]]}),
+    (partial(MODEL.translate, "x"), {"beam": [*NUMBERS, 0], "tokeniser": ["words", 3]}),
+    (
+        partial(bleu, ["x"], ["x"]),
+        {
+            "bootstrap": [*NUMBERS, 1],
+            "lowercase": FLAGS,
+            "tokenised": FLAGS,
+            "tokeniser": ["words", 3, None],
+        },
+    ),
+    (partial(bleu, ["x"]), {"references": [["x", "y"], [3], "x"]}),
+    (partial(attnmt.perplexity, MODEL, [PAIR]), {"batch_size": [*NUMBERS, 0]}),
+    (partial(attnmt.paired_bootstrap, ["x"], ["x"], ["x"]), {"resamples": [*NUMBERS, 0]}),
+    (partial(corpus_of, MODEL, settings={"name": "grammar"}), {"part": ["tests", 3, None]}),
+]
+CASES = [
+    pytest.param(function, name, wrong, id=f"{number} {name} {wrong!r}")
+    for number, (function, table) in enumerate(TABLE)
+    for name, some in table.items()
+    for wrong in some
+]
+
+
+@pytest.mark.parametrize(("function", "name", "wrong"), CASES)
+def test_an_argument_that_makes_no_sense_is_refused_by_its_name(function, name, wrong):
+    if name == "corpus":
+        function = partial(function.func)
+    with pytest.raises((ValueError, TypeError)) as refused:
+        function(**{name: wrong})
+    said = str(refused.value)
+    assert name in said and len(said.splitlines()) == 1
+    assert "unexpected keyword" not in said
