@@ -4,7 +4,6 @@ VENV ?= .venv
 JOBS ?= 2
 TESTS ?= tests
 EXECUTE ?= stale
-
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 BUILD = $(BIN)/jupyter-book build
@@ -22,7 +21,7 @@ export MKL_NUM_THREADS = 1
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .NOTPARALLEL:
 
-help: ## list the targets
+help:
 	@sed -n "s/^\([a-z-]*\):[^#]*## /\1\t/p" $(firstword $(MAKEFILE_LIST)) | expand -t 14
 	@echo "Settings: PYTHON=$(PYTHON) VENV=$(VENV) JOBS=$(JOBS)"
 book: $(STAMP) ## install, execute what is not as stored (EXECUTE=all: everything), and build the book
@@ -30,18 +29,14 @@ book: $(STAMP) ## install, execute what is not as stored (EXECUTE=all: everythin
 	$(BIN)/python -m press.run.execute --jobs $(JOBS) --into _build/run $(if $(filter all,$(EXECUTE)),,--stale) $(CHAPTERS)
 	$(BUILD) _build/run --path-output . --quiet
 	$(SERVE)
-
 html: $(STAMP) ## build the book and its slides from the stored outputs, without executing
 	$(BUILD) . --quiet
 	$(SERVE)
 slides: html ## the same: they are in _build/html/slides
-
 notebooks: $(STAMP) ## execute chapters in place, to refresh what they store (CHAPTERS="book/03_learning_to_align.ipynb")
 	$(BIN)/python -m press.run.execute --jobs $(JOBS) --in-place $(CHAPTERS)
-
 grade: $(STAMP) ## check the mechanisms that learners wrote (ANSWERS=folder or notebook GRADEBOOK=grades.csv)
 	$(BIN)/python -m press.editions.grade "$(ANSWERS)" --jobs $(JOBS) $(if $(GRADEBOOK),--gradebook "$(GRADEBOOK)")
-
 pdf: html ## print the whole book to _build/pdf, with Chromium or Chrome
 	$(BIN)/python -m press.editions.pdf
 
@@ -52,11 +47,11 @@ nbval: $(STAMP)
 strict: $(STAMP)
 	rm -rf _build/strict
 	$(BUILD) . --path-output _build/strict -W --keep-going -n --quiet
-
 install: $(STAMP) ## make the environment in .venv
 $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "Install Python 3.11 or newer with its module venv (on Debian and Ubuntu: python3-venv), or name it: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, 14) or print(sys.version.split()[0], "was not tried with this book; if something fails, try 3.11 to 3.13")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt -e .
 	@touch $(STAMP)
@@ -64,7 +59,6 @@ clean: ## remove what was built; the environment stays
 	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 
 # ------------------------------------------------------- what the student edition leaves out
-
 check: lint ## in three minutes: style, types, unit tests of the core, one chapter
 	$(PYTEST) -m "not slow and not browser and not nightly" tests/attnmt/test_*.py
 	ATTNMT_SIZE=quick $(NBVAL) book/03_learning_to_align.ipynb
@@ -72,7 +66,6 @@ test: $(STAMP) ## all that a change must pass: lint unit processors nbval strict
 	@$(MAKE) -k --no-print-directory lint unit processors nbval strict browser
 test-all: $(STAMP) ## the same, and every notebook as shown, whole editions, Colab, other Pythons
 	@$(MAKE) -k --no-print-directory test pages nightly colab versions
-
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -100,7 +93,6 @@ versions: # the oldest and the newest Python that the book promises, each in an 
 format: $(STAMP) ## let ruff format the code and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-
 verdicts: $(STAMP) ## judge the list of claims by the recorded runs, into results/verdicts.json
 	$(BIN)/python -m attnmt.evidence.verdicts
 study: $(STAMP) ## make a study again, in results/studies (NAME=searches)
