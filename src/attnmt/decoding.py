@@ -636,14 +636,14 @@ def _of_text(model: Model, found: Translation, sentence: Words) -> TextTranslati
 def _warn_of(found: Sequence[TextTranslation], processed: Sequence[str]) -> None:
     """Say in one line each what one should know of some translations."""
     if processed:
-        said = f"the text was cut or escaped before: {'; '.join(processed)}. If it is in words "
-        warnings.warn(said + 'already, say so: tokeniser="spaces"', TextWarning, stacklevel=3)
+        line = f"the text was cut or escaped before: {'; '.join(processed)}. If it is in words "
+        warnings.warn(line + 'already, say so: tokeniser="spaces"', TextWarning, stacklevel=3)
     if unknown := dict.fromkeys(word for one in found for word in one.unknown):
-        said = f"the model does not know: {', '.join(unknown)}. It reads <unk> there"
-        warnings.warn(said, TextWarning, stacklevel=3)
+        line = f"the model does not know: {', '.join(unknown)}. It reads <unk> there"
+        warnings.warn(line, TextWarning, stacklevel=3)
     if any(one.source for one in found) and not any(one.words for one in found):
-        said = "the model ends the sentence before the first word: it has learned too little yet. "
-        warnings.warn(said + "Train it for more epochs", TextWarning, stacklevel=3)
+        line = "the model ends the sentence before the first word: it has learned too little yet. "
+        warnings.warn(line + "Train it for more epochs", TextWarning, stacklevel=3)
 
 
 def on_words(model: Model, found: Translation, sentence: Words) -> tuple[Translation, list[str]]:

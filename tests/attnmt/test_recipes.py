@@ -137,8 +137,8 @@ def test_in_bfloat16_the_weights_stay_float32(corpus):
 def test_where_bfloat16_does_not_train_float32_goes_on_and_says_so(monkeypatch, capsys):
     monkeypatch.setattr(recipes, "bfloat16_trains", lambda kind: False)
     assert recipes.precision_on("cpu", "bf16") == "no"
-    told = "attnmt: no bfloat16 on this cpu: training goes on in float32\n"
-    assert capsys.readouterr().err == told
+    line = "attnmt: no bfloat16 on this cpu: training goes on in float32\n"
+    assert capsys.readouterr().err == line
     assert recipes.precision_on("cpu", "no") == "no"
     monkeypatch.setenv("RANK", "1")  # of several processes one says so
     assert recipes.precision_on("cpu", "bf16") == "no"
@@ -165,8 +165,8 @@ def test_the_command_trains_whatever_the_processor(tmp_path, capfd):
     path = tmp_path / "model"
     assert cli.main(["train", str(path), *f"--device cpu {corpus} {asked}".split()]) == 0
     assert path.exists()
-    told = capfd.readouterr().err
-    assert told.count("training goes on in float32") == (not bfloat16_trains("cpu"))
+    line = capfd.readouterr().err
+    assert line.count("training goes on in float32") == (not bfloat16_trains("cpu"))
 
 
 @pytest.mark.skipif(not bfloat16_trains("cpu"), reason="this processor trains no LSTM in bfloat16")

@@ -36,7 +36,7 @@ def label(axis: Axis, words: Iterable[str], **look: object) -> None:
 
 @cache
 def fonts_for(letters: frozenset[str]) -> list[str]:
-    """Fonts for the letters that the usual one lacks; those that none has are told in a line."""
+    """Fonts for the letters that the usual one lacks; a warning names those that none has."""
     lacking = {ord(letter) for letter in letters if letter.isprintable()} - has(findfont(None))
     found = []
     fonts = {font.name: font.fname for font in sorted(fontManager.ttflist, key=lambda f: -f.weight)}
@@ -48,9 +48,9 @@ def fonts_for(letters: frozenset[str]) -> list[str]:
             lacking -= has(fonts[name])
     if lacking:
         some = ", ".join(map(chr, sorted(lacking)[:5]))
-        said = f"no font here has {some}: a picture shows boxes. Install one, such as Noto Sans CJK"
-        warnings.warn(said, TextWarning, stacklevel=4)
-        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from")  # it was told
+        line = f"no font here has {some}: a picture shows boxes. Install one, such as Noto Sans CJK"
+        warnings.warn(line, TextWarning, stacklevel=4)
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from")  # as warned
     return found
 
 
