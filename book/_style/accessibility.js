@@ -28,4 +28,8 @@
   // sphinx-copybutton writes its buttons later, with its own words.
   const copying = typeof messages === "undefined" ? {} : messages.en;
   for (const [name, text] of Object.entries(copying)) copying[name] = words[text] ?? text;
+  document.addEventListener("DOMContentLoaded", () => {
+    const titles = document.querySelectorAll(".copybtn title"); // of their icons
+    for (const title of titles) title.textContent = words[title.textContent] ?? title.textContent;
+  });
 })();
