@@ -17,6 +17,14 @@ const SCRIPTS = {
 const EAST_ASIAN = `[${SCRIPTS.ja}${SCRIPTS.ko}]`;
 const N = "\\p{N}";
 
+/** Characters that nobody sees, as `attnmt.text.characters` has them; joiners stay where a script needs them. */
+const NEEDED = "\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\u2190-\u2bff\ufe0f\u{1f000}-\u{1faff}";
+const UNSEEN = new RegExp(
+  "[\\0-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]" +
+    `|(?<![${NEEDED}])[\u200c\u200d]|[\u200c\u200d](?=\\s|$)`,
+  "gu",
+);
+
 /** What a language does to an apostrophe: [what is before it, what is after it, what it becomes]. */
 function apostrophes(language, letter) {
   const other = `(?!${letter})[^]`;
@@ -60,10 +68,10 @@ export function split(text, language = "de", prefixes = new Set()) {
   const own = SCRIPTS[language] ? `|[${SCRIPTS[language]}]` : "";
   const letter = `(?:(?!${EAST_ASIAN})\\p{Alphabetic}${own})`;
   const replace = (pattern, by) => (text = text.replace(new RegExp(pattern, "gu"), by));
-  text = text.normalize("NFC");
+  text = text.replace(UNSEEN, "").normalize("NFC");
   replace("\\s+", " ");
   text = text.trim();
-  replace(`((?!${letter}|\\p{Nd})[^\\s.'\`,\\-])`, " $1 ");
+  replace(`((?!${letter}|\\p{Nd}|[\\p{M}\\u200c\\u200d])[^\\s.'\`,\\-])`, " $1 ");
   replace("\\.{2,}", (dots) => ` ${"\uE000".repeat(dots.length)} `); // dots that stay together
   replace(`((?!${N})[^]),`, "$1 , ");
   replace(`,((?!${N})[^])`, " , $1");
