@@ -9,7 +9,7 @@ function beyond(slide) {
   const bottom = box.bottom - parseFloat(style.paddingBottom);
   const formulas = [...slide.querySelectorAll(".equation > div")].map((part) => {
     const [wide, number] = ["math > *", ".eqno"].map((name) => part.querySelector(name)?.getBoundingClientRect().width);
-    return wide + (number ? number + 20 : 0) - part.clientWidth; // the math itself takes the whole width
+    return wide + 2 * (number ? number + 10 : 0) - part.clientWidth; // a formula stands in the middle
   });
   const boxes = [...slide.querySelectorAll(".item, .item pre > *, td, th, .back")]
     .filter((part) => !part.closest("aside"))

@@ -52,7 +52,7 @@ CODE = "slide-code"  # the tag of a code cell whose source is shown
 SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
 CAPTION_WORDS = 30  # of a figure; a longer caption is said
 ROWS = {"table": 9, "sentences": 4, "forest": 4, "code": 18, "output": 18}  # on one slide
-SENTENCE = 40  # letters; a table with a longer cell is one of sentences
+SENTENCE = 60  # letters; a table with a longer row is one of sentences
 THINGS = 4  # on one slide, at most
 SHORT = 4  # lines of output that leave room for a picture
 LIVE = """<link rel="stylesheet" href="../_static/live/see.css">
@@ -235,7 +235,7 @@ class Deck:
         self.say(node)
 
     def table(self, node: nodes.table) -> None:
-        longest = max(len(entry.astext()) for entry in node.findall(nodes.entry))
+        longest = max(len(row.astext()) for row in node.findall(nodes.row))
         kind = "sentences" if longest > SENTENCE else "table"
         for rows in dealt(list(node.next_node(nodes.tbody).children), kind):
             some = node.deepcopy()

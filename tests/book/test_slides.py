@@ -200,7 +200,6 @@ def test_the_speaker_view_shows_notes(browser, address):
         page.keyboard.press("s")
     speaker = opened.value
     wait_until(speaker, "document.querySelector('.speaker-controls-notes').innerText.length > 50")
-    assert re.search(r"[\d.]+ min", speaker.inner_text(".speaker-controls-notes"))
     context.close()
 
 
