@@ -158,13 +158,12 @@ def _tied(model: Translator, name: str) -> Translator:
 
 
 def untied(model: Translator) -> Translator:
-    """The core's model that computes the same, for readers who know no other; else the model.
+    """The core's model that computes the same as ``luong_tied``, for readers who know no other.
 
     Its matrices are separate, and so larger: it is not for training.
     """
     config = dict(model.config)
-    made = config.pop("model", "")
-    if made not in ("luong_tied", "attention_only_tied"):
+    if config.pop("model", "") != "luong_tied":
         return model
     E = model.decoder.embedding.weight.detach()  # (V, m)
     weights = model.state_dict()
@@ -173,12 +172,9 @@ def untied(model: Translator) -> Translator:
     weights["decoder.embedding.weight"] = read
     if model.encoder.embedding is model.decoder.embedding:
         weights["encoder.embedding.weight"] = read
-    if made == "luong_tied":
-        plain, readout, W = luong, "W_out", E @ weights["decoder.W_out.weight"]
-    else:
-        plain, readout, W = attention_only, "W_o", E
-    weights |= {f"decoder.{readout}.weight": W, f"decoder.{readout}.bias": bias}
-    same = plain(model, **config).to(model.device)
+    weights["decoder.W_out.weight"] = E @ weights["decoder.W_out.weight"]
+    weights["decoder.W_out.bias"] = bias
+    same = luong(model, **config).to(model.device)
     same.load_state_dict(weights)
     return same.train(model.training)
 

@@ -4,7 +4,8 @@ It lists tiers of runs, the systems with their arguments, the corpora with their
 further searches that a system is measured with. A run is named SYSTEM-CORPUS-SEED.
 
 A corpus is a function that returns a :class:`.Corpus` and takes ``train``, how many training pairs.
-To add one, list it in ``CORPORA``: then runs, studies and the command line know it by its name.
+To add one, list it in ``attnmt.corpus.MAKERS``: then runs, studies and the command line know it by
+its name.
 """
 
 import tomllib
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from attnmt.checks import one_of
-from attnmt.corpus import Corpus, corpus_from_files, grammar_corpus, multi30k
+from attnmt.corpus import MAKERS, Corpus
 from attnmt.evidence.joined import joined_captions
 from attnmt.recipes import RECIPES, Recipe
 
@@ -24,12 +25,7 @@ LACKING = (
     "the installed package has no {}, which come with the book: install it from the book's "
     "repository, by `pip install .` there"
 )
-CORPORA: dict[str, Callable[..., Corpus]] = {
-    "grammar": grammar_corpus,
-    "multi30k": multi30k,
-    "joined": joined_captions,
-    "files": corpus_from_files,
-}
+CORPORA: dict[str, Callable[..., Corpus]] = MAKERS | {"joined": joined_captions}
 
 TITLES = {  # what figures and tables call the systems
     "rnnencdec": "RNNencdec",

@@ -138,7 +138,7 @@ def test_trained_saved_and_read_back_it_is_still_tied(shared, kind, tmp_path):
     assert sum(w.numel() for w in again.parameters()) == sum(w.numel() for w in model.parameters())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["luong_tied"])
 @pytest.mark.parametrize("pieces", ["shared", "words"])
 def test_untied_it_is_the_core_s_model_and_computes_the_same(request, kind, pieces):
     """So a page that knows the core's models can show it."""
