@@ -668,3 +668,18 @@ def test_a_dictionary_takes_the_most_frequent_partner():
         assert decoding.read_dictionary([{(0, 0)}] * 2, order) == {"Hund": "dog"}
     with pytest.raises(ValueError):
         decoding.read_dictionary(links[:2], pairs)
+
+
+@pytest.mark.parametrize("penalty", [15.0, 15.1, 60.0, 1e4, 1e300])
+def test_no_length_penalty_loses_an_answer(penalty, sharp, corpus):
+    sentences = [pair.source for pair in corpus.test[:5]]
+    found = beam_search(sharp, sentences, beam=3, length_penalty=penalty)
+    assert [len(one.words) for one in found] == [2 * len(words) + 10 for words in sentences]
+
+
+def test_a_large_penalty_ranks_as_its_power_would(monkeypatch):
+    score, length = -torch.rand(50) * 9, torch.randint(1, 90, (50,))
+    usual = decoding.Beam(3, 9.0, 1, unknown=True).rank(score.double(), length)
+    monkeypatch.setattr(decoding, "LARGEST_POWER", 1)
+    large = decoding.Beam(3, 9.0, 1, unknown=True).rank(score, length)
+    assert torch.equal(large.argsort(), usual.argsort())

@@ -13,13 +13,14 @@ from attnmt.book.tables import NOTHING, table, with_range
 from attnmt.corpus import Corpus, Pair, multi30k
 from attnmt.decoding import Translation, greedy
 from attnmt.evidence.plan import read_plan
-from attnmt.evidence.record import record
-from attnmt.evidence.store import Run, load_run
+from attnmt.evidence.record import record, translate_sample
+from attnmt.evidence.store import Run, SampleTranslation, load_run
 from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, texts
 from attnmt.model import Translator
 from attnmt.recipes import Recipe
 from attnmt.text import DataUnavailable
 from attnmt.training import History
+from attnmt.vocab import UNK
 
 TEST_PAIRS = 1_000  # test pairs that a chapter measures; recorded runs have all of them
 NEEDS = {
@@ -116,6 +117,31 @@ def translate_test(model: Translator, corpus: Corpus) -> Translated:
         long=bleu(sentences[count:], references[count:], lowercase=True) if corpus.long else None,
         by_length=bleu_by_length(sentences, pairs),
     )
+
+
+def translate_yours(model: Translator, sentence: str, reference: str = "") -> SampleTranslation:
+    """Translate a sentence of the reader's own, and print what became of it.
+
+    Words that the model does not know are named, and a translation without words is explained.
+
+    Args:
+        model: that translates.
+        sentence: as one types it.
+        reference: what it means, to be printed below; empty if it is not known.
+    """
+    if not model.source_vocabulary.tokenise(sentence):
+        print("There is nothing to translate yet: write a sentence.")
+        return SampleTranslation([], [], 0.0, alignment=None)
+    found = translate_sample(model, sentence)
+    units = model.source_vocabulary.units
+    known = [UNK not in model.source_vocabulary.encode(units.split([w])) for w in found.source]
+    print(" ".join(found.words) or "Nothing: the model ends the sentence at once. Train it longer.")
+    if not all(known):
+        unknown = [word for word, is_known in zip(found.source, known, strict=True) if not is_known]
+        print("not known, so read as <unk>:", ", ".join(unknown))
+    if reference:
+        print("reference:", reference)
+    return found
 
 
 def train_or_load(

@@ -8,11 +8,13 @@ from attnmt import DataUnavailable, Recipe, bleu, greedy, rnnsearch, texts
 from attnmt.book import demonstrations
 from attnmt.book.demonstrations import (
     MEANINGS,
+    corpus_has,
     print_run,
     real_text,
     sample_table,
     train_or_load,
     translate_test,
+    translate_yours,
 )
 from attnmt.evidence.plan import read_plan
 from attnmt.evidence.store import load_run
@@ -83,3 +85,29 @@ def test_each_sample_caption_has_its_meaning():
     samples = corpora["multi30k"]["samples"]
     assert samples == corpora["live"]["samples"]
     assert len(samples) == len(MEANINGS)
+
+
+# ------------------------------------------------------------- one's own corpus, one's own sentence
+
+
+def test_a_cell_that_a_corpus_has_nothing_for_is_left_out_with_a_sentence(corpus, capsys):
+    assert corpus_has(corpus, "links") and corpus_has(corpus, "glosses")
+    assert capsys.readouterr().out == ""
+    assert not corpus_has(corpus, "sentences")
+    own = replace(corpus, test=[replace(pair, sure=None) for pair in corpus.test])
+    assert not corpus_has(own, "links")
+    assert not corpus_has(replace(corpus, source_language="en"), "glosses")
+    assert capsys.readouterr().out.count("Left out: this cell needs") == 3
+
+
+def test_a_corpus_without_long_pairs_has_no_score_of_them(corpus, sharp):
+    found = translate_test(sharp, corpus)
+    assert found.long is None and found.scores == f"test {found.test.score:.1f} BLEU"
+
+
+def test_a_sentence_of_ones_own_names_what_is_not_known(sharp, capsys):
+    translate_yours(sharp, "w1 Zillin w2", "v2 v1")
+    _, unknown, reference = capsys.readouterr().out.splitlines()
+    assert (unknown, reference) == ("not known, so read as <unk>: Zillin", "reference: v2 v1")
+    assert translate_yours(sharp, "  ").words == []
+    assert "write a sentence" in capsys.readouterr().out

@@ -1,6 +1,7 @@
 """plots.py and svg.py: the right numbers in the right places, with words to read them by."""
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -9,8 +10,9 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from attnmt import History, Pair
-from attnmt.book.figures import plots, svg
+from attnmt.book.figures import labels, plots, svg
 from attnmt.metrics import Bleu, Bucket
+from attnmt.text import TextWarning
 from attnmt.training import Epoch, Point
 
 pytestmark = pytest.mark.usefixtures("close_figures")
@@ -162,3 +164,47 @@ def test_links_join_the_words_that_they_name():
 def test_what_does_not_fit_is_refused(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
+
+
+def test_labels_are_text_whatever_they_hold(close_figures):
+    words = ["$x_$", "a$b$c", "‿'"]
+    ax = plots.alignment(words, ["$"], np.eye(1, 3))
+    ax.figure.canvas.draw()
+    assert [label.get_text() for label in ax.get_xticklabels()] == words
+    assert not any(label.get_parse_math() for label in ax.get_xticklabels())
+
+
+def test_letters_that_no_font_has_are_told(close_figures, monkeypatch):
+    monkeypatch.setattr(labels, "has", lambda path: frozenset(range(128)))
+    labels.fonts_for.cache_clear()
+    with pytest.warns(TextWarning, match="no font here has 개: .* Noto Sans CJK"):
+        assert labels.fonts_for(frozenset("a개")) == []
+    labels.fonts_for.cache_clear()
+
+
+def test_a_font_that_has_the_letters_is_taken(close_figures, monkeypatch):
+    usual = labels.findfont(None)
+    letters = frozenset({ord("a")})
+    monkeypatch.setattr(
+        labels, "has", lambda path: letters if path == usual else letters | {ord("개")}
+    )
+    labels.fonts_for.cache_clear()
+    assert len(labels.fonts_for(frozenset("a개"))) == 1
+    labels.fonts_for.cache_clear()
+
+
+def test_sixty_words_are_readable(close_figures):
+    words = [f"wort{number}" for number in range(60)]
+    ax = plots.alignment(words, words, np.eye(60))
+    ax.figure.canvas.draw()
+    shrunk = min(1, 900 / (ax.figure.get_figwidth() * 96))  # to the width of a page, in pixels
+    for axis in (ax.get_xticklabels(), ax.get_yticklabels()):
+        boxes = [label.get_window_extent() for label in axis]
+        assert not any(one.overlaps(next_one) for one, next_one in pairwise(boxes))
+        assert min(label.get_fontsize() for label in axis) * 96 / 72 * shrunk >= 7
+
+
+def test_a_translation_without_words_is_drawn_as_such(close_figures):
+    ax = plots.alignment(["ein", "Hund"], [], [])
+    assert ax.texts[0].get_text() == "no word was written"
+    assert plots.window([], 3, ax) is ax

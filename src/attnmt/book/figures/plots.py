@@ -131,6 +131,11 @@ def alignment(
         bar: whether a bar beside it says what each blue means.
     """
     weights = np.asarray(weights)
+    if len(words) == 0:
+        ax = ax or plt.subplots(figsize=(4.6, 1))[1]
+        ax.text(0.5, 0.5, "no word was written", ha="center", va="center")
+        ax.axis("off")
+        return ax
     needed = (len(words), len(source))
     if weights.shape != needed:
         raise ValueError(f"weights are {weights.shape}; these words need {needed}, target x source")
@@ -171,6 +176,8 @@ def window(p: ArrayLike, D: int, ax: Axes) -> Axes:
         ValueError: there are more or fewer centres than target words.
     """
     p = np.asarray(p, dtype=float)
+    if len(p) == 0:  # of a translation without words
+        return ax
     T = round(abs(np.diff(ax.get_ylim())).item())
     S = round(ax.get_xlim()[1])
     if p.shape != (T,):

@@ -1,0 +1,250 @@
+"""One's own text, end to end: what is told of it, and that a model knows what it was trained on."""
+
+import os
+import random
+import warnings
+
+import pytest
+
+from attnmt import Recipe, Translator, bleu, corpus_from_files, fit, grammar_corpus, rnnsearch
+from attnmt.corpus import corpus_of, same_sentences
+from attnmt.text import TextWarning
+from attnmt.text.processed import traces
+from attnmt.text.subwords import LONGEST, Pieces, learn_pieces
+
+SOURCES = [f"Das ist Satz {n}, geht's gut?" for n in range(40)]
+TARGETS = [f"This is sentence {n}, isn’t it (50 €/day)?" for n in range(40)]
+
+
+def write(folder, name, lines):
+    (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return folder / name
+
+
+@pytest.fixture
+def files(tmp_path):
+    return write(tmp_path, "own.de", SOURCES), write(tmp_path, "own.en", TARGETS)
+
+
+@pytest.fixture
+def own(files):
+    return corpus_from_files(*files, valid=4, test=4)
+
+
+def trained(corpus):
+    model = rnnsearch(corpus, hidden=8)
+    fit(model, corpus, Recipe(epochs=1), progress=False)
+    return model
+
+
+# ---------------------------------------------------------------------------- what is told of it
+
+
+@pytest.mark.parametrize("kind", ["it’s", "it's"])
+def test_whichever_apostrophe_a_text_has_its_references_can_be_reached(tmp_path, kind):
+    table = [f"Satz {n}\tSo {n} {kind} 5,000 €(ca. 3 ½) “so”/so, d’ici" for n in range(9)]
+    corpus = corpus_from_files(write(tmp_path, "t.tsv", table), valid=2, test=2)
+    assert corpus.ceiling == 100
+    joined = [corpus.target_vocabulary.detokenise(pair.target) for pair in corpus.test]
+    aims = [pair.target_text for pair in corpus.test]
+    assert bleu(joined, aims, lowercase=True).score == pytest.approx(100)
+
+
+def test_a_ceiling_below_99_is_told(files, monkeypatch):
+    monkeypatch.setattr("attnmt.text.moses.mark", lambda words, *_, **__: list(words))
+    with pytest.warns(TextWarning, match="No translation can have more"):
+        found = corpus_from_files(*files, valid=4, test=4)
+    assert 0 < found.ceiling < 99
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "tokeniser"),
+    [
+        ("zh", "我喜欢猫，他也喜欢狗。", "zh"),
+        ("ja", "私は猫が好きです。", "ja-mecab"),
+        ("th", "ฉันชอบแมวและเขาชอบสุนัข", "char"),
+    ],
+)
+def test_a_language_without_spaces_is_told_with_the_tokeniser_that_it_needs(
+    tmp_path, language, line, tokeniser
+):
+    table = write(tmp_path, "t.tsv", [f"I like cats {n}.\t{line}{n}" for n in range(9)])
+    with pytest.warns(TextWarning) as told:
+        corpus = corpus_from_files(table, languages=("en", language), valid=2, test=2)
+    assert f'tokeniser="{tokeniser}"' in " ".join(str(one.message) for one in told)
+    assert corpus.bleu_tokeniser == tokeniser
+    if tokeniser != "ja-mecab":  # it needs a library of its own
+        assert bleu([line], [line], tokeniser=tokeniser).score == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I &apos;m here &quot; now &quot;",
+        "a well @-@ known thing",
+        "the hund@@ e bark",
+        "a ##AT##-##AT## b",
+        "▁the ▁dog s",
+        "the dog ##s bark",
+        "( -LRB- yes -RRB-",
+        "I 'm here .",
+    ],
+)
+def test_text_that_was_processed_before_is_told_and_can_be_taken_as_it_is(tmp_path, line):
+    table = write(tmp_path, "t.tsv", [f"Satz {n}\tNo {n} {line}" for n in range(9)])
+    with pytest.warns(TextWarning, match='was cut or escaped before.*tokeniser="spaces"'):
+        corpus_from_files(table, valid=2, test=2)
+    corpus = corpus_from_files(table, valid=2, test=2, tokeniser="spaces", lower=False)
+    assert corpus.train[0].target[2:] == tuple(line.split())
+    assert corpus.target_vocabulary.tokenise(corpus.train[0].target_text) == [
+        *corpus.train[0].target
+    ]
+    assert corpus.ceiling == 100
+
+
+def test_writing_as_usual_has_no_traces():
+    assert traces(["Tom & Jerry, 5 € ... a < b.", "e-mail: a@b.de #1", "So what?"] * 20) == []
+
+
+def test_nothing_is_told_of_usual_text(files):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        corpus_from_files(*files, valid=4, test=4)
+
+
+# ---------------------------------------------------------------------------------------- limits
+
+
+def test_pairs_with_too_many_pieces_are_dropped_and_counted(tmp_path):
+    rng = random.Random(0)
+    table = [f"Satz {n}\t{''.join(rng.choices('abcdefghijkl', k=n))}" for n in range(1, 41)]
+    table = write(tmp_path, "t.tsv", table)
+    corpus = corpus_from_files(table, valid=2, test=2, subwords=16, max_length=12)
+    pairs = [pair for part in corpus.parts.values() for pair in part]
+    assert max(len(pair.target) for pair in pairs) <= 12
+    assert corpus.report["too many pieces"] + len(pairs) == 40
+
+
+def test_a_word_of_many_letters_is_cut_in_parts_and_comes_back():
+    pieces = Pieces(learn_pieces([["abab", "ab"]] * 9, 6))
+    word = "ab" * 8_000
+    assert pieces.join(pieces.split([word])) == [word]
+    assert pieces.split(["ab" * 99]) == pieces.split(["ab" * 99])
+    assert len("ab" * 99) < LONGEST
+
+
+def test_signs_that_sentencepiece_keeps_for_itself_are_text():
+    words = ["▅x▅", "a▅b", "abab", "x<s>", "y<s>", "<unk>z"]
+    learned = learn_pieces([words] * 9, 16)
+    assert "▅" in learned and not {"<s>", "</s>", "<unk>", "<pad>"} & set(learned)
+    pieces = Pieces(learned)
+    assert pieces.join(pieces.split(words)) == words
+
+
+# ------------------------------------------------------------------------------- files of one's own
+
+
+def test_own_files_for_valid_and_test_are_kept_whole(files, tmp_path):
+    long = "lang " * 60 + "!"
+    test = write(tmp_path, "test.tsv", [f"{SOURCES[0]}\tx", f"{long}\tlong"])
+    valid = write(tmp_path, "v.de", ["Neu."]), write(tmp_path, "v.en", ["New."])
+    own = {"test_source": test, "valid_source": valid[0], "valid_target": valid[1]}
+    corpus = corpus_from_files(*files, **own)
+    assert [pair.source_text for pair in corpus.test] == [SOURCES[0], long]
+    assert [pair.target_text for pair in corpus.valid] == ["New."]
+    assert len(corpus.train) == 39 and corpus.report["also held out"] == 1
+
+
+def test_a_test_file_can_be_measured_whole(files):
+    with pytest.warns(TextWarning, match="none is left to learn from"):
+        corpus = corpus_from_files(*files, valid=0, test=40)
+    assert len(corpus.test) == 40 and corpus.train == []
+
+
+# ------------------------------------------------------------------------ a model knows its corpus
+
+
+def test_a_saved_model_finds_its_corpus_again(own, tmp_path):
+    path = tmp_path / "own.model"
+    trained(own).save(path)
+    model = Translator.load(path)
+    assert model.trained_on["sizes"]["train"] == len(own.train)
+    assert corpus_of(model).fingerprint == own.fingerprint
+
+
+def test_of_pieces_it_finds_the_words(files):
+    own = corpus_from_files(*files, valid=4, test=4, subwords=40)
+    words = corpus_from_files(*files, valid=4, test=4)
+    found = corpus_of(trained(own))
+    assert [p.target for p in found.test] == [p.target for p in words.test]
+
+
+def test_a_file_that_has_changed_or_gone_is_told(own, files):
+    model = trained(own)
+    write(files[0].parent, files[0].name, SOURCES[::-1])
+    with pytest.warns(TextWarning, match="is not what own.model was trained with"):
+        corpus_of(model, path="own.model")
+    os.remove(files[0])
+    with pytest.raises(ValueError, match=r"own\.model was trained on a file that is gone"):
+        corpus_of(model, path="own.model")
+
+
+def test_of_another_draw_the_sentences_that_were_trained_on_are_counted(own, files):
+    settings = {"name": "files", "source": files[0], "target": files[1], "valid": 4, "test": 9}
+    settings["seed"] = 1
+    with pytest.warns(TextWarning, match=r"(\d+) of 9 sentences of test were training sentences"):
+        other = corpus_of(trained(own), settings=settings)
+    assert same_sentences(own.train, other.test) > 0
+
+
+def test_what_a_model_fixes_is_taken_from_it(files):
+    own = corpus_from_files(*files, valid=4, test=4, lower=False)
+    settings = {"name": "files", "source": files[0], "target": files[1], "valid": 4, "test": 4}
+    found = corpus_of(trained(own), settings=settings)
+    assert found.fingerprint == own.fingerprint and not found.lower
+
+
+def test_a_corpus_of_other_languages_is_refused(own):
+    model = trained(own)
+    with pytest.raises(ValueError, match="translates de to en, and the corpus is of en and de"):
+        corpus_of(model, settings={"name": "grammar", "direction": "en-de"})
+    small = {"train": 50, "valid": 3, "test": 3, "long": 0, "names": 0}
+    found = corpus_of(model, settings={"name": "grammar", **small})
+    assert found.lower and found.test[0].source[0].islower()
+
+
+def test_an_old_file_says_what_it_lacks(own):
+    model = rnnsearch(own, hidden=8)
+    with pytest.raises(ValueError, match="does not say what it was trained on"):
+        corpus_of(model)
+    with pytest.warns(TextWarning, match="nobody can tell"):
+        corpus_of(model, settings={"name": "grammar", "train": 50, "long": 0, "names": 0})
+
+
+def test_a_corpus_that_nobody_can_make_again_is_named(corpus):
+    with pytest.raises(ValueError, match="the corpus made-up, which cannot be made again"):
+        corpus_of(trained(corpus))
+
+
+# ------------------------------------------------------------------------------- raw sentences
+
+
+def test_a_text_is_translated_with_its_alignment_and_unknown_words_are_named():
+    corpus = grammar_corpus(train=50, valid=3, test=3, long=0, names=0)
+    model = rnnsearch(corpus, hidden=8)
+    with pytest.warns(TextWarning, match="does not know: Qwert"):
+        found = model.translate("Qwert schläft.")
+    assert found.source == ["Qwert", "schläft", "."] and found.unknown[0] == "Qwert"
+    assert found.alignment.shape == (len(found.words), 3)
+    assert str(found) == found.text
+    empty, _ = model.translate(["", "."])
+    assert (empty.text, empty.words) == ("", [])
+
+
+def test_a_model_that_is_too_young_says_so(own):
+    model = rnnsearch(own, hidden=8)
+    model.decoder.readout = lambda features: features.new_zeros(len(features), 99).index_fill(
+        1, features.new_tensor([3]).long(), 9.0
+    )[:, : len(model.target_vocabulary)]
+    with pytest.warns(TextWarning, match="learned too little"):
+        assert model.translate("Das ist gut?").text == ""
