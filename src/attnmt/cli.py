@@ -123,16 +123,14 @@ def train(
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
     if start and model:
         raise ArgumentError(f"--start {start} is a model: --model cannot be another one")
-    if not 0 <= label_smoothing < 1:
-        raise ArgumentError(f"label_smoothing must be from 0 to below 1, not {label_smoothing}")
     precision = precision_on(chosen_device(device), precision)
+    objective = CrossEntropy(label_smoothing, precision)
     how = HOW.make(recipe or {"name": HOW.default})
     begun = load(start) if start else None
     origin = begun.trained_on["origin"] if begun and begun.trained_on and not corpus else None
     with_data = CORPUS.make(corpus or origin or {"name": CORPUS.default})
     network = begun or MODELS.make(model or {"name": MODELS.default}, with_data, seed=seed)
     kept = Path(f"{out}.checkpoint")
-    plain_objective = precision == "no" and not label_smoothing
     learn: Any = fit
     if process_count() > 1 or gradient_accumulation != 1:
         learn = partial(scale().fit, gradient_accumulation=gradient_accumulation)
@@ -146,7 +144,7 @@ def train(
         save_every=save_every,
         resume=resume,
         measure_bleu=measure_bleu,
-        objective=likelihood if plain_objective else CrossEntropy(label_smoothing, precision),
+        objective=likelihood if objective == CrossEntropy() else objective,
     )
     if os.environ.get("RANK", "0") != "0":  # of several processes, the first writes
         return

@@ -158,8 +158,8 @@ class Settings:
         if name in RENAMED:
             raise ArgumentError(f"{self.group}.name {name} is {RENAMED[name]} since attnmt 2.0")
         if name not in self.makers:
-            known = ", ".join(self.makers)
-            raise ArgumentError(f"{self.group}.name must be one of {known}, not {name!r}")
+            names = ", ".join(self.makers)
+            raise ArgumentError(f"{self.group}.name must be one of {names}, not {name!r}")
         known = arguments_of(self.makers[name], self.skip)
         found: dict[str, Any] = {"name": name}
         for option, text in texts.items():

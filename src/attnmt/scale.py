@@ -24,11 +24,12 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from attnmt import __version__
 from attnmt import training as core
 from attnmt.batches import Batch, Source
-from attnmt.checks import whole
+from attnmt.checks import one_of, whole
 from attnmt.corpus import Corpus, Pair, take_pairs
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.text import DataUnavailable, data_folder
 from attnmt.training import History, Training, chosen_device
+from attnmt.vocab import TOKENISERS
 
 
 def other_ended(*_: Any) -> NoReturn:
@@ -208,6 +209,7 @@ def large_corpus(
     vocabulary_size: int = 30_000,
     lower: bool = False,
     max_length: int = 50,
+    tokeniser: str = "moses",
 ) -> Corpus:
     """A corpus of any size: ``train`` stays on the disk, ``valid`` and ``test`` are in memory.
 
@@ -221,14 +223,16 @@ def large_corpus(
             ``target`` or of the languages' names, alone or inside a column ``translation``; or
             ``hub:NAME:CONFIGURATION:SPLIT`` of the Hugging Face hub. Files may be gzipped.
         valid, test: the same. No pair of theirs is dropped for its length.
-        languages, vocabulary_size, lower, max_length: as of :func:`.corpus_from_files`.
+        languages, vocabulary_size, lower, max_length, tokeniser: as of :func:`.corpus_from_files`.
 
     Raises:
         ValueError, FileNotFoundError, DataUnavailable: what cannot be read as parallel text; a file
             that is missing; a data set of the hub that cannot be reached.
     """
+    origin = {"name": "large", **locals()}
     whole(1, vocabulary_size=vocabulary_size, max_length=max_length)
-    how = {"languages": tuple(languages), "lower": lower}
+    one_of(TOKENISERS, tokeniser=tokeniser)
+    how = {"languages": tuple(languages), "lower": lower, "tokeniser": tokeniser}
     held_out = [rows(shards_of(one), max_length=sys.maxsize, **how) for one in (valid, test)]
     shards = shards_of(train)
     stats = [os.stat(file) for shard in shards for file in shard if not file.startswith(HUB)]
@@ -247,6 +251,8 @@ def large_corpus(
         *([as_pair(**row) for row in found] for found in held_out),
         vocabulary_size=vocabulary_size,
         lower=lower,
+        tokeniser=tokeniser,
+        origin=origin,
         report={"kept": len(table)},
     )
 
@@ -277,7 +283,12 @@ def rows_of(file: str) -> Iterator[dict[str, Any]]:
 
 
 def rows(
-    shards: list[tuple[str, ...]], languages: Sequence[str], lower: bool, max_length: int, **_: str
+    shards: list[tuple[str, ...]],
+    languages: Sequence[str],
+    max_length: int,
+    *,
+    made_of: str = "",
+    **how: Any,
 ) -> Iterator[dict[str, str]]:
     """The pairs that are kept, a row each: words of source and target, and their raw texts."""
     numbered = ((s, row) for s in shards for row in enumerate(zip_longest(*map(rows_of, s)), 1))
@@ -293,6 +304,6 @@ def rows(
         if len(texts) < 2 or not all(isinstance(text, str) for text in texts):
             raise ValueError(f"{' and '.join(files)}, row {number}: no pair of sentences there")
         raw = [(texts[0], texts[1])]
-        for pair in take_pairs(raw, languages, lower, max_length=max_length, report={}):
+        for pair in take_pairs(raw, languages, max_length=max_length, report={}, **how):
             words = {"source": " ".join(pair.source), "target": " ".join(pair.target)}
             yield words | {"source_text": pair.source_text, "target_text": pair.target_text}

@@ -118,7 +118,7 @@ def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
     corpus = cli.CORPORA["grammar"](**settings)
     model = rnnsearch(corpus, hidden=6, seed=3)
     how = {"seed": 3, "device": "cpu", "progress": False}
-    objective = CrossEntropy(smoothing=0.2, precision=precision_on("cpu", "bf16"))
+    objective = CrossEntropy(label_smoothing=0.2, precision=precision_on("cpu", "bf16"))
     fit(model, corpus, Recipe(epochs=2, keep="best"), **how, objective=objective)
     saved = Translator.load(out)
     assert saved.config == model.config
