@@ -167,7 +167,8 @@ class CrossEntropy:
 
     Attributes:
         label_smoothing: the share of the loss that is the mean -log p of *all* words (Szegedy et
-            al. 2016, section 7): it keeps the model from being too sure of one. The loss of ``train`` is then the smoothed one, that of ``valid`` never is.
+            al. 2016, section 7): it keeps the model from being too sure of one. The loss of
+            ``train`` is then the smoothed one, that of ``valid`` never is.
         precision: ``"bf16"`` for products in bfloat16; ``"no"`` for none. Weights, losses and the
             optimiser stay in float32, and ``valid`` is measured in it. :func:`.precision_on` says
             which of them a device can have.

@@ -161,7 +161,9 @@ def test_whether_bfloat16_trains_is_seen_without_a_trace():
 def test_the_command_trains_whatever_the_processor(tmp_path, capfd):
     """`make processors` has lesser ones. (Where they cannot be had, as on ARM, it is this one.)"""
     corpus = "--corpus.train 60 --corpus.lengths [4,6] --corpus.valid 20 --corpus.test 20"
-    asked = "--model.name luong --model.hidden 6 --recipe.epochs 1 --precision bf16 --label_smoothing 0.1"
+    asked = (
+        "--model luong --model.hidden 6 --recipe.epochs 1 --precision bf16 --label_smoothing 0.1"
+    )
     path = tmp_path / "model"
     assert cli.main(["train", str(path), *f"--device cpu {corpus} {asked}".split()]) == 0
     assert path.exists()
