@@ -436,7 +436,7 @@ def test_show_overwrites_no_other_files(refused, trained, tmp_path, name):
 
 def test_what_show_cannot_show_is_told_in_a_line(refused, trained, tmp_path, monkeypatch):
     for port, why in ((70_000, "port must be at most 65535"), (-1, "port must be a whole number")):
-        assert why in refused("show", trained, "--port", port, "--no-browser")
+        assert why in refused("show", trained, "--port", port, "--no-browser", exit_code=2)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -528,7 +528,7 @@ def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, refused
     shown = refused("evaluate", out, *CORPUS, "--split", "nowhere", exit_code=2)
     assert "split must be one of" in shown and "'nowhere'" in shown
     shown = refused("evaluate", out, *CORPUS, "--corpus.direction", "en-de")
-    told = f"{out} translates from de to en, but the corpus is from en to de. Choose a corpus from"
+    told = f"{out} translates de to en, and the corpus is of en and de"
     assert told in shown
 
 
