@@ -35,7 +35,7 @@ from attnmt.corpus import corpus_from_files, grammar_corpus, multi30k
 from attnmt.vocab import BOS, EOS, PAD, Vocabulary, detokenise, tokenise
 from attnmt.text import DataUnavailable
 
-__version__ = "1.0.0"
+__version__ = "2.0.0"
 
 __all__ = [
     "BAHDANAU",

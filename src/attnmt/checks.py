@@ -7,32 +7,40 @@ from os import PathLike
 from typing import Any
 
 
+class ArgumentError(ValueError):
+    """An argument that makes no sense."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument of another kind."""
+
+
 def whole(least: int, **arguments: Any) -> None:
     """Refuse an argument that is no whole number, ``least`` or more. True and False are none."""
     for name, value in arguments.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
-            raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+            raise ArgumentError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
 def positive(**arguments: Any) -> None:
     """Refuse an argument that is no number above 0; nan is none, and a text is not one either."""
     for name, value in arguments.items():
         if not isinstance(value, Real) or isinstance(value, bool) or not float(value) > 0:
-            raise ValueError(f"{name} must be a positive number, not {value!r}")
+            raise ArgumentError(f"{name} must be a positive number, not {value!r}")
 
 
 def one_of(choices: Collection[str], **arguments: Any) -> None:
     """Refuse an argument that is none of the choices."""
     for name, value in arguments.items():
         if not isinstance(value, str) or value not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+            raise ArgumentError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
 def flag(**arguments: Any) -> None:
     """Refuse an argument that is neither True nor False."""
     for name, value in arguments.items():
         if not isinstance(value, bool):
-            raise ValueError(f"{name} must be True or False, not {value!r}")
+            raise ArgumentError(f"{name} must be True or False, not {value!r}")
 
 
 def text_of(**arguments: Any) -> None:
@@ -43,7 +51,7 @@ def text_of(**arguments: Any) -> None:
     """
     for name, value in arguments.items():
         if not isinstance(value, str):
-            raise TypeError(f"{name} must be a string, not {value!r}")
+            raise ArgumentTypeError(f"{name} must be a string, not {value!r}")
 
 
 def at_least(least: float, **arguments: Any) -> None:
@@ -51,7 +59,7 @@ def at_least(least: float, **arguments: Any) -> None:
     for name, value in arguments.items():
         real = isinstance(value, Real) and not isinstance(value, bool)
         if not real or not least <= float(value) < math.inf:
-            raise ValueError(f"{name} must be {least:g} or more, not {value!r}")
+            raise ArgumentError(f"{name} must be {least:g} or more, not {value!r}")
 
 
 def file_name(**arguments: Any) -> None:
@@ -63,6 +71,6 @@ def file_name(**arguments: Any) -> None:
     """
     for name, value in arguments.items():
         if not isinstance(value, str | PathLike):
-            raise TypeError(f"{name} must be the name of a file, a string, not {value!r}")
+            raise ArgumentTypeError(f"{name} must be the name of a file, a string, not {value!r}")
         if not str(value):
-            raise ValueError(f"{name} must be the name of a file, and not empty")
+            raise ArgumentError(f"{name} must be the name of a file, and not empty")

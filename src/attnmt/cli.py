@@ -10,147 +10,130 @@ an extra.
 
 import os
 import sys
-from argparse import Action
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from argparse import SUPPRESS
+from collections.abc import Sequence
 from functools import partial
-from inspect import signature
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
-from jsonargparse import ActionYesNo, ArgumentParser, auto_cli
 
-from attnmt import DataUnavailable
-from attnmt import corpus as corpora
+from attnmt import __version__
 from attnmt.book.live import shown
 from attnmt.book.live.view import show_live
-from attnmt.checks import one_of
-from attnmt.corpus import PARTS
-from attnmt.decoding import beam_search, force_align, on_words
+from attnmt.checks import ArgumentError, one_of
+from attnmt.corpus import PARTS, Corpus, corpus_of
+from attnmt.decoding import beam_search, force_align
 from attnmt.evidence import record as recording
 from attnmt.evidence.models import load
 from attnmt.evidence.plan import CORPORA, planned, read_plan, results_folder
 from attnmt.evidence.store import save_run
-from attnmt.metrics import alignment_error_rate, bleu_by_protocol, perplexity, texts
-from attnmt.model import CONSTRUCTORS, Translator
+from attnmt.metrics import alignment_error_rate, bleu, bleu_by_protocol, perplexity, texts
+from attnmt.model import CONSTRUCTORS
+from attnmt.options import Makers, Parser, Settings, add_command, arguments_of, from_file, plain
+from attnmt.pairs import BLEU_TOKENISER, CEILING
 from attnmt.recipes import RECIPES, CrossEntropy, Recipe, likelihood, precision_on
+from attnmt.text import TextWarning
 from attnmt.text.subwords import cut_pairs
 from attnmt.training import chosen_device, fit
 
-Settings = dict[str, bool | int | float | list[int] | list[str] | str | None]
-CHANGED = {name: partial(Recipe, **vars(recipe)) for name, recipe in RECIPES.items()}
-GRAMMAR = {"name": "grammar"}  # the default corpus
+Given = dict[str, Any]  # the name and the arguments of a model, a corpus or a recipe
 LARGE = "large"  # a corpus larger than memory, which needs the extra
 INSTALL = "python -m pip install 'attnmt[scale]'"
 PAPERS = Path(__file__).with_name("papers")  # their recipes, as files
-PROCESSES = int(os.environ.get("WORLD_SIZE", "1"))  # that a launcher has started
-IS_FIRST = os.environ.get("RANK", "0") == "0"  # which prints, and writes files
 
 
-def make(
-    what: str, choices: Mapping[str, Callable], settings: Settings, *first: Any, **more: Any
-) -> Any:
-    """Call the function that ``settings["name"]`` chooses, with the other settings."""
-    settings = more | settings
-    name = settings.pop("name", None)
-    one_of(choices, **{f"{what}.name": name})
-    known = signature(choices[name])
-    its_own = f"It has: {', '.join(list(known.parameters)[len(first) :])}"
-    try:
-        known.bind_partial(*first, **settings)  # what it does not know, before what it lacks
-        known.bind(*first, **settings)
-    except TypeError as error:
-        raise ValueError(f"{what} {name}: {error}. {its_own}") from error
-    try:
-        return choices[name](*first, **settings)
-    except TypeError as error:  # of what it handed on, of a value, or of a mistake of its own
-        unexpected = [f"got an unexpected keyword argument {option!r}" for option in settings]
-        if handed_on := [said for said in unexpected if said in str(error)]:
-            raise ValueError(f"{what} {name}: {handed_on[0]}. {its_own}") from error
-        raise ValueError(f"{what} {name}: {error}") from error
+# --------------------------------------------------------------------------------------- settings
 
 
-def listed(command: Callable[..., None]) -> Callable[..., None]:
-    """Write into a command's help what corpora, models and recipes there are."""
-    command.__doc__ = command.__doc__.format(
-        corpora=", ".join([*CORPORA, LARGE]),
-        models=", ".join(CONSTRUCTORS),
-        recipes=", ".join(RECIPES),
-    )
-    return command
+def recipe_of(name: str) -> Any:
+    """A function that makes the recipe of that name, with what is to be changed of it."""
+    changed = partial(Recipe, **vars(RECIPES[name]))
+    changed.__doc__ = Recipe.__doc__
+    return changed
 
 
-def scale() -> Any:
+def scale() -> ModuleType:
     """The module attnmt.scale.
 
     Raises:
-        ValueError: a library that it needs is not installed.
+        ArgumentError: a library that it needs is not installed.
     """
     try:
         from attnmt import scale
     except ModuleNotFoundError as error:
-        raise ValueError(
+        raise ArgumentError(
             f"several processes and a corpus larger than memory need the library {error.name}, "
             f"which is not installed: {INSTALL}"
         ) from error
     return scale
 
 
-def chosen_corpus(settings: Settings) -> corpora.Corpus:
-    """The corpus that the settings name; one larger than memory needs the extra."""
-    one_of((*CORPORA, LARGE), **{"corpus.name": settings.get("name")})
-    large = settings["name"] == LARGE
-    return make("corpus", {LARGE: scale().large_corpus} if large else CORPORA, settings)
+def corpora(arguments: Sequence[str]) -> Makers:
+    """What corpora there are; the large one only if the arguments name it, or ask for help."""
+    if any(LARGE in argument for argument in arguments):
+        return CORPORA | {LARGE: scale().large_corpus}
+    return CORPORA
 
 
-@listed
+MODELS = Settings("model", CONSTRUCTORS, "rnnsearch", skip=1)
+CORPUS = Settings("corpus", CORPORA, "grammar")
+HOW = Settings("recipe", {name: recipe_of(name) for name in RECIPES}, "laptop")
+
+
+# --------------------------------------------------------------------------------------- commands
+
+
 def train(
     out: str,
-    model: Settings = {"name": "rnnsearch"},  # noqa: B006  (jsonargparse copies defaults)
-    corpus: Settings = GRAMMAR,
-    recipe: Settings = {"name": "laptop"},  # noqa: B006
+    model: Given,
+    corpus: Given,
+    recipe: Given,
     seed: int = 0,
+    start: str | None = None,
     resume: bool = False,
-    every: int = 100,
+    save_every: int = 100,
     measure_bleu: bool = False,
     device: str | None = None,
     precision: str = "no",
-    accumulate: int = 1,
-    smoothing: float = 0.0,
+    gradient_accumulation: int = 1,
+    label_smoothing: float = 0.0,
 ) -> None:
     """Train a model and save it.
 
     The state of the training is kept beside it, in OUT.checkpoint, until the model is saved.
 
     Args:
-        out: The file to save the model in. It must not exist yet.
-        model: One of {models}, and its arguments: --model.name luong --model.score general
-            --model.dropout 0.2
-        corpus: One of {corpora}, and its arguments: --corpus.name files --corpus.source FILE
-            --corpus.target FILE; --corpus.subwords 4000 cuts the words of files and of multi30k
-            into so many pieces a side
-        recipe: One of {recipes}, and what is to be changed of it: --recipe.epochs 3
-        seed: Of the first weights, the order of batches and dropout.
-        resume: Go on where a training that was stopped or killed left off.
-        every: Steps between checkpoints.
-        measure_bleu: Also measure BLEU after each epoch.
-        device: cpu or cuda; by itself a GPU if there is one.
-        precision: no, or bf16 for mixed precision.
-        accumulate: Parts that each process cuts its share of a batch into, to save memory.
-        smoothing: The share of the loss that all words have alike (label smoothing).
+        out: the file to save the model in. It must not exist yet
+        seed: of the first weights, the order of batches and dropout
+        start: a finished model to go on from, in place of a new one
+        resume: go on where a training that was stopped or killed left off
+        save_every: steps between checkpoints
+        measure_bleu: also measure BLEU after each epoch
+        device: cpu or cuda; by itself a GPU if there is one
+        precision: no, or bf16 for mixed precision
+        gradient_accumulation: parts that each process cuts its share of a batch into, to save
+            memory
+        label_smoothing: the share of the loss that all words have alike, from 0 to below 1
     """
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
-    with_data = chosen_corpus(corpus)
-    how = make("recipe", CHANGED, recipe)
-    network = make("model", CONSTRUCTORS, model, with_data, seed=seed)
-    kept = Path(f"{out}.checkpoint")
+    if start and model:
+        raise ArgumentError(f"--start {start} is a model: --model cannot be another one")
     precision = precision_on(chosen_device(device), precision)
-    plain = precision == "no" and not smoothing
-    learn = fit
-    if PROCESSES > 1 or accumulate != 1:
-        learn = partial(scale().fit, gradient_accumulation=accumulate)
+    objective = CrossEntropy(label_smoothing, precision)
+    how = HOW.make(recipe or {"name": HOW.default})
+    begun = load(start) if start else None
+    origin = begun.trained_on["origin"] if begun and begun.trained_on and not corpus else None
+    with_data = CORPUS.make(corpus or origin or {"name": CORPUS.default})
+    network = begun or MODELS.make(model or {"name": MODELS.default}, with_data, seed=seed)
+    kept = Path(f"{out}.checkpoint")
+    learn: Any = fit
+    if process_count() > 1 or gradient_accumulation != 1:
+        learn = partial(scale().fit, gradient_accumulation=gradient_accumulation)
     history = learn(
         network,
         with_data,
@@ -158,12 +141,12 @@ def train(
         seed=seed,
         device=device,
         checkpoint=kept,
-        save_every=every,
+        save_every=save_every,
         resume=resume,
         measure_bleu=measure_bleu,
-        objective=likelihood if plain else CrossEntropy(smoothing, precision),
+        objective=likelihood if objective == CrossEntropy() else objective,
     )
-    if not IS_FIRST:
+    if os.environ.get("RANK", "0") != "0":  # of several processes, the first writes
         return
     network.save(out)
     kept.unlink()
@@ -173,80 +156,93 @@ def train(
     print(f"{out}: {history.cpu_seconds:.0f} CPU-seconds of training on {history.device}")
 
 
-@listed
+def process_count() -> int:
+    """How many processes a launcher (torchrun, accelerate launch) has started for this command."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def evaluate(
     model: str,
-    corpus: Settings = GRAMMAR,
-    part: str = "test",
-    beam: int = 1,
+    corpus: Given,
+    split: str = "test",
+    beam: int = 5,
     length_penalty: float = 0.0,
+    bleu_tokeniser: str | None = None,
 ) -> None:
     """Measure a model: BLEU, perplexity, and alignment error where alignments are known.
 
+    By itself on the corpus that it was trained on; a corpus that is named is another one.
+
     Args:
-        model: The file of a saved model.
-        corpus: One of {corpora}, and its arguments, as in train; of subwords the model has its own.
-        part: Of the corpus: valid, test; of the grammar's also long and names.
-        beam: Hypotheses to search with; 1 is greedy.
-        length_penalty: The larger, the longer the translations that a beam finds.
+        model: the file of a saved model
+        split: of the corpus: valid, test; of the grammar's also long and names
+        beam: hypotheses to search with; 1 is greedy
+        length_penalty: the larger, the longer the translations that a beam finds
+        bleu_tokeniser: sacreBLEU's: 13a, zh, ja-mecab, char and others; by itself that of the
+            language
     """
-    one_of(PARTS, part=part)
-    measured_on = chosen_corpus(
-        {name: value for name, value in corpus.items() if name != "subwords"}
-    )
+    one_of(PARTS, split=split)
+    if process_count() > 1:
+        raise ArgumentError("evaluate runs in one process: start it without a launcher")
     network = load(model)
-    check_languages(model, network, measured_on)
+    measured_on = corpus_of(network, CORPUS.makers, corpus, model, split)
+    whole = getattr(measured_on, split)
+    if not whole:
+        raise ArgumentError(f"split {split} of {measured_on.name} has no pairs")
     sides = network.source_vocabulary.units, network.target_vocabulary.units
-    whole = getattr(measured_on, part)
     pairs = cut_pairs(whole, *sides)  # into the model's pieces, if it has any
     network.to(chosen_device())
     sources = [pair.source for pair in pairs]
-    found = beam_search(network, sources, beam=beam, length_penalty=length_penalty)
-    for scored in bleu_by_protocol(network, found, whole, words=measured_on.bleu_of_words):
+    found = beam_search(network, sources, beam, length_penalty)
+    print(f"{len(pairs):,} pairs, {split} of {measured_on.name}")
+    tokeniser = bleu_tokeniser or measured_on.bleu_tokeniser
+    if tokeniser == BLEU_TOKENISER:
+        scores = bleu_by_protocol(network, found, whole, words=measured_on.bleu_of_words)
+    else:
+        aims = [pair.target_text for pair in whole]
+        scores = [bleu(texts(network, found), aims, lowercase=True, tokeniser=tokeniser)]
+    for scored in scores:
         print(f"BLEU {scored.score:.2f} [{scored.signature}]")
+    if measured_on.ceiling < CEILING:
+        print(f"BLEU of the references, cut into words and joined: {measured_on.ceiling:.2f}")
     print(f"perplexity {perplexity(network, pairs):.3f}")
     if network.attends and pairs[0].sure is not None:
         print(f"AER {alignment_error_rate(force_align(network, pairs), pairs):.3f}")
 
 
-def check_languages(path: str, model: Translator, corpus: corpora.Corpus) -> None:
-    """Refuse a corpus that is not of the model's languages: every score would be 0."""
-    known = (model.source_vocabulary.language, model.target_vocabulary.language)
-    given = (corpus.source_language, corpus.target_language)
-    if known != given:
-        raise ValueError(
-            f"{path} translates from {known[0]} to {known[1]}, but the corpus is from {given[0]} "
-            f"to {given[1]}. Choose a corpus from {known[0]} to {known[1]}."
-        )
-
-
-def translate(model: str, beam: int = 5, alignments: bool = False) -> None:
+def translate(
+    model: str,
+    beam: int = 5,
+    length_penalty: float = 0.0,
+    alignments: bool = False,
+    tokeniser: str | None = None,
+) -> None:
     """Translate standard input, line by line: each line gives one line, an empty one an empty one.
 
     Args:
-        model: The file of a saved model.
-        beam: Hypotheses to search with; 1 is greedy.
-        alignments: Write words apart, then a tab and, for each of them, the source word that had
-            the largest weight: 0-0 1-2 is source-target, counted from 0.
+        model: the file of a saved model
+        beam: hypotheses to search with; 1 is greedy
+        length_penalty: the larger, the longer the translations that a beam finds
+        alignments: write words apart, then a tab and, for each of them, the source word that had
+            the largest weight: 0-0 1-2 is source-target, counted from 0
+        tokeniser: spaces for text that is in words already, or moses; by itself the model's
     """
     network = load(model).to(chosen_device())
     if alignments and not network.attends:
         raise ValueError(f"{model} is a model that does not attend: it has no alignments")
-    sys.stdout.reconfigure(encoding="utf-8")
+    if sys.stdin is None:
+        raise ArgumentError("standard input is closed: give it the text to translate")
     for number, line in enumerate(sys.stdin.buffer, 1):
         try:
-            words = network.source_vocabulary.tokenise(line.decode("utf-8-sig"))
+            text = line.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             why = f"not UTF-8 ({error.reason}); the lines before are translated"
             raise ValueError(f"standard input, line {number}: {why}") from error
-        written = ""
-        if words:
-            (found,) = beam_search(network, [words], beam)
-            (written,) = texts(network, [found])
-            if alignments:
-                found, _ = on_words(network, found, words)
-                links = [f"{s}-{t}" for t, s in enumerate(found.alignment.argmax(axis=1))]
-                written = f"{' '.join(found.words)}\t{' '.join(links)}"
+        found = network.translate(text, beam, length_penalty, tokeniser)
+        written = found.text
+        if alignments and found.source:
+            links = [f"{s}-{t}" for t, s in enumerate(found.alignment.argmax(axis=1))]
+            written = f"{' '.join(found.words)}\t{' '.join(links)}"
         print(written, flush=True)
 
 
@@ -322,62 +318,121 @@ def why_nothing(work: str | None) -> str:
     return "all its runs are recorded. To make them again, name a folder for models: --work FOLDER"
 
 
-@listed
-def corpus(corpus: Settings = GRAMMAR, part: str = "train", pairs: int = 5) -> None:
+def corpus(corpus: Given, split: str = "train", pairs: int = 5) -> None:
     """Show how large a corpus is, and some of its pairs.
 
     Args:
-        corpus: One of {corpora}, and its arguments, as in train.
-        part: Of the corpus: train, valid, test; of the grammar's also long and names.
-        pairs: How many to show.
+        split: of the corpus: train, valid, test; of the grammar's also long and names
+        pairs: how many to show
     """
-    one_of(PARTS, part=part)
-    shown = chosen_corpus(corpus)
-    for name, of_part in shown.parts.items():
+    one_of(PARTS, split=split)
+    found: Corpus = CORPUS.make(corpus or {"name": CORPUS.default})
+    for name, of_part in found.parts.items():
         if of_part:
             words = sum(len(pair.source) for pair in of_part) / len(of_part)
             print(f"{name}: {len(of_part):,} pairs, {words:.1f} source words each")
-    sides = len(shown.source_vocabulary), len(shown.target_vocabulary)
-    print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words", shown.report or "")
-    for pair in islice(getattr(shown, part), pairs):
+    sides = len(found.source_vocabulary), len(found.target_vocabulary)
+    print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words", found.report or "")
+    for pair in islice(getattr(found, split), pairs):
         print(f"{pair.source_text}\t{pair.target_text}")
 
 
-class Parser(ArgumentParser):
-    """Options that are true or false need no value, and names are given word by word."""
+# ------------------------------------------------------------------------------------------- main
 
-    def add_argument(self, *names: str, **settings: Any) -> Action:
-        """Add an option or an argument of a command."""
-        if settings.get("type") is bool:
-            del settings["type"]
-            settings["action"] = ActionYesNo(yes_prefix="", no_prefix="no-")
-        elif names == ("names",):
-            settings = {"help": settings.get("help"), "nargs": "+", "type": str}
-        return super().add_argument(*names, **settings)
+COMMANDS = {  # and the settings that they take
+    train: (MODELS, CORPUS, HOW),
+    evaluate: (CORPUS,),
+    translate: (),
+    show: (),
+    record: (),
+    corpus: (CORPUS,),
+}
 
 
-def with_recipe_files(arguments: Sequence[str]) -> list[str]:
-    """The arguments, in which the name of a paper's recipe is replaced by its file."""
+def parser_of(arguments: Sequence[str]) -> Parser:
+    """The parser of all commands."""
+    parser = Parser("attnmt", description="Train and use translators.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"attnmt {__version__}")
+    traceback = {"action": "store_true", "default": SUPPRESS, "help": "of an error, for developers"}
+    parser.add_argument("--traceback", **traceback)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    CORPUS.makers = corpora(arguments)
+    for command, groups in COMMANDS.items():
+        add_command(commands, command, groups)
+    return parser
+
+
+def with_file(arguments: list[str]) -> list[str]:
+    """The arguments, those of ``--config`` before the others, which change them.
+
+    Raises:
+        ArgumentError: it is no file of settings.
+    """
     found = list(arguments)
-    for place, (option, value) in enumerate(pairwise(arguments)):
-        if option == "--config" and not Path(value).exists():
-            of_paper = PAPERS / f"{value}.yaml"
-            found[place + 1] = str(of_paper) if of_paper.exists() else value
+    for place, argument in enumerate(arguments):
+        name, equals, path = argument.partition("=")
+        if name == "--config" and found[0] in {command.__name__ for command in COMMANDS}:
+            path = path if equals else "".join(arguments[place + 1 : place + 2])
+            of_paper = PAPERS / f"{path}.yaml"
+            path = str(of_paper) if of_paper.exists() and not Path(path).exists() else path
+            del found[place : place + (1 if equals else 2)]
+            known = {one.__name__: options_of(one, groups) for one, groups in COMMANDS.items()}
+            return [found[0], *from_file(path, known[found[0]], known["train"]), *found[1:]]
     return found
+
+
+def options_of(command: Any, groups: Sequence[Settings]) -> list[str]:
+    """The names of a command's options, and of its settings."""
+    found = [one.name for one in arguments_of(command).values() if one.default is not one.empty]
+    return found + [group.group for group in groups]
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run a command.
+
+    Raises:
+        ArgumentError: it makes no sense.
+    """
+    words = plain(with_file(list(arguments)))
+    parser = parser_of(words)
+    known, unknown = parser.parse_known_args(words)
+    parsed = vars(known)
+    name = parsed.pop("command")
+    (command,) = (one for one in COMMANDS if one.__name__ == name)
+    if unknown:  # an option of no model, corpus or recipe is answered by its group, see there
+        option, _, value = unknown[0].removeprefix("--").partition("=")
+        if option.partition(".")[0] not in {group.group for group in COMMANDS[command]}:
+            parser.error(f"{name} has no {unknown[0]}")
+        parsed[option] = value
+    settings = {group.group: group.given(parsed) for group in COMMANDS[command]}
+    own = {option: value for option, value in parsed.items() if "." not in option}
+    command(**own, **settings)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    arguments = with_recipe_files(sys.argv[1:] if arguments is None else arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    developer = "--traceback" in given
+    told: set[str] = set()
+    tell_others = warnings.showwarning
+
+    def tell(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        """Say what one should know of a text in a line, once."""
+        if not issubclass(category, TextWarning):
+            tell_others(message, category, *where, **more)
+        elif str(message) not in told:
+            told.add(str(message))
+            print(f"attnmt: {message}", file=sys.stderr)
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8")
     try:
-        auto_cli(
-            [train, evaluate, translate, show, record, corpus],
-            arguments,
-            prog="attnmt",
-            description="Train and use translators.",
-            parser_class=Parser,
-        )
-        sys.stdout.flush()
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", TextWarning)
+            warnings.showwarning = tell
+            run([argument for argument in given if argument != "--traceback"])
+        if sys.stdout:
+            sys.stdout.flush()
         if torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
     except KeyboardInterrupt:
@@ -386,10 +441,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # who reads our output has closed it; what is left must not be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, ValueError, ArithmeticError, RuntimeError, DataUnavailable) as error:
-        said = str(error).strip().splitlines() or [type(error).__name__]  # PyTorch may say a lot
-        print(f"attnmt: {said[0]}", file=sys.stderr)
-        return 1
+    except Exception as error:
+        if developer:
+            raise
+        lines = str(error).strip().splitlines() or [type(error).__name__]  # PyTorch may say a lot
+        print(f"attnmt: {lines[0]}", file=sys.stderr)
+        return 2 if isinstance(error, ArgumentError) else 1
     return 0
 
 

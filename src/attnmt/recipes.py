@@ -2,7 +2,7 @@
 
 The papers' objective is :func:`likelihood`. Smoothed labels and products in bfloat16 change no
 model, only how its weights are found, so they are an objective for :func:`attnmt.training.fit`:
-``fit(..., objective=CrossEntropy(smoothing=0.1))``.
+``fit(..., objective=CrossEntropy(label_smoothing=0.1))``.
 """
 
 import os
@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attnmt.batches import Batch
-from attnmt.checks import flag, one_of, positive, whole
+from attnmt.checks import ArgumentError, flag, one_of, positive, whole
 from attnmt.model import Translator, seeded
 
 PRECISIONS = ("no", "bf16")
@@ -166,9 +166,9 @@ class CrossEntropy:
     """:func:`likelihood` with up to two additions.
 
     Attributes:
-        smoothing: the share of the loss that is the mean -log p of *all* words (label smoothing,
-            Szegedy et al. 2016, section 7): it keeps the model from being too sure of one. The
-            loss of ``train`` is then the smoothed one, that of ``valid`` never is.
+        label_smoothing: the share of the loss that is the mean -log p of *all* words (Szegedy et
+            al. 2016, section 7): it keeps the model from being too sure of one. The loss of
+            ``train`` is then the smoothed one, that of ``valid`` never is.
         precision: ``"bf16"`` for products in bfloat16; ``"no"`` for none. Weights, losses and the
             optimiser stay in float32, and ``valid`` is measured in it. :func:`.precision_on` says
             which of them a device can have.
@@ -177,12 +177,13 @@ class CrossEntropy:
         ValueError: an argument out of its range; or, in a call, a device without the precision.
     """
 
-    smoothing: float = 0.0
+    label_smoothing: float = 0.0
     precision: str = "no"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.smoothing < 1:
-            raise ValueError(f"smoothing must be from 0 to below 1, not {self.smoothing!r}")
+        if not 0 <= self.label_smoothing < 1:
+            value = self.label_smoothing
+            raise ArgumentError(f"label_smoothing must be from 0 to below 1, not {value!r}")
         one_of(PRECISIONS, precision=self.precision)
 
     def __call__(self, model: Translator, batch: Batch) -> Tensor:
@@ -198,5 +199,5 @@ class CrossEntropy:
             logits.float(),
             batch.target_out[batch.target_mask],
             reduction="none",
-            label_smoothing=self.smoothing,
+            label_smoothing=self.label_smoothing,
         )

@@ -8,7 +8,6 @@ that one process would have found, and so is the update.
 import glob
 import os
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -24,11 +23,12 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from attnmt import __version__
 from attnmt import training as core
 from attnmt.batches import Batch, Source
-from attnmt.checks import whole
+from attnmt.checks import one_of, whole
 from attnmt.corpus import Corpus, Pair, take_pairs
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.text import DataUnavailable, data_folder
 from attnmt.training import History, Training, chosen_device
+from attnmt.vocab import TOKENISERS
 
 
 def other_ended(*_: Any) -> NoReturn:
@@ -144,14 +144,12 @@ def fit(
     Each process calls it with the same arguments. A checkpoint may be resumed by another number.
 
     Args:
-        what, progress, how: arguments of that.
-        device: ``"cpu"``; or ``"cuda"`` or None for a GPU of its own for each process.
+        what, device, progress, how: arguments of that; on GPUs, each process has one of its own.
         gradient_accumulation: parts that a process cuts its share of a batch into, one after the
             other, to save memory.
 
     Raises:
-        ConnectionError: another process has ended, or this one was told to.
-        ValueError: as there; or processes that cannot be joined.
+        ConnectionError: another process has ended. ValueError: processes that cannot be joined.
     """
     whole(1, gradient_accumulation=gradient_accumulation)
     # by itself Accelerate joins only processes that have GPUs
@@ -208,6 +206,7 @@ def large_corpus(
     vocabulary_size: int = 30_000,
     lower: bool = False,
     max_length: int = 50,
+    tokeniser: str = "moses",
 ) -> Corpus:
     """A corpus of any size: ``train`` stays on the disk, ``valid`` and ``test`` are in memory.
 
@@ -221,15 +220,17 @@ def large_corpus(
             ``target`` or of the languages' names, alone or inside a column ``translation``; or
             ``hub:NAME:CONFIGURATION:SPLIT`` of the Hugging Face hub. Files may be gzipped.
         valid, test: the same. No pair of theirs is dropped for its length.
-        languages, vocabulary_size, lower, max_length: as of :func:`.corpus_from_files`.
+        languages, vocabulary_size, lower, max_length, tokeniser: as of :func:`.corpus_from_files`.
 
     Raises:
         ValueError, FileNotFoundError, DataUnavailable: what cannot be read as parallel text; a file
             that is missing; a data set of the hub that cannot be reached.
     """
+    origin = {"name": "large", **locals()}
     whole(1, vocabulary_size=vocabulary_size, max_length=max_length)
-    how = {"languages": tuple(languages), "lower": lower}
-    held_out = [rows(shards_of(one), max_length=sys.maxsize, **how) for one in (valid, test)]
+    one_of(TOKENISERS, tokeniser=tokeniser)
+    how = {"languages": tuple(languages), "lower": lower, "tokeniser": tokeniser}
+    held_out = [rows(shards_of(one), max_length=1_000_000, **how) for one in (valid, test)]
     shards = shards_of(train)
     stats = [os.stat(file) for shard in shards for file in shard if not file.startswith(HUB)]
     made_of = f"{__version__} {[(stat.st_size, stat.st_mtime_ns) for stat in stats]}"
@@ -247,6 +248,8 @@ def large_corpus(
         *([as_pair(**row) for row in found] for found in held_out),
         vocabulary_size=vocabulary_size,
         lower=lower,
+        tokeniser=tokeniser,
+        origin=origin,
         report={"kept": len(table)},
     )
 
@@ -277,7 +280,7 @@ def rows_of(file: str) -> Iterator[dict[str, Any]]:
 
 
 def rows(
-    shards: list[tuple[str, ...]], languages: Sequence[str], lower: bool, max_length: int, **_: str
+    shards: list[tuple[str, ...]], languages: Sequence[str], made_of: str = "", **how: Any
 ) -> Iterator[dict[str, str]]:
     """The pairs that are kept, a row each: words of source and target, and their raw texts."""
     numbered = ((s, row) for s in shards for row in enumerate(zip_longest(*map(rows_of, s)), 1))
@@ -290,9 +293,8 @@ def rows(
         else:
             names = languages if languages[0] in columns else ("source", "target")
             texts = [columns.get(name) for name in names]
-        if len(texts) < 2 or not all(isinstance(text, str) for text in texts):
+        if [type(text) for text in texts[:2]] != [str, str]:
             raise ValueError(f"{' and '.join(files)}, row {number}: no pair of sentences there")
-        raw = [(texts[0], texts[1])]
-        for pair in take_pairs(raw, languages, lower, max_length=max_length, report={}):
+        for pair in take_pairs([tuple(texts[:2])], languages, report={}, **how):
             words = {"source": " ".join(pair.source), "target": " ".join(pair.target)}
             yield words | {"source_text": pair.source_text, "target_text": pair.target_text}

@@ -21,7 +21,7 @@ from torch.nn.utils import clip_grad_norm_
 from tqdm import tqdm
 
 from attnmt.batches import Batch, batches
-from attnmt.checks import whole
+from attnmt.checks import ArgumentError, whole
 from attnmt.corpus import Corpus
 from attnmt.decoding import greedy
 from attnmt.fast import sooner, without_denormals
@@ -106,9 +106,9 @@ def chosen_device(device: torch.device | str | None = None) -> torch.device:
     try:
         chosen = torch.device(device or best_device())
     except RuntimeError as error:
-        raise ValueError(f"device must be cpu or cuda, not {device!r}") from error
+        raise ArgumentError(f"device must be cpu or cuda, not {device!r}") from error
     if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device is cuda, but PyTorch sees no GPU here")
+        raise ArgumentError("device is cuda, but PyTorch sees no GPU here")
     return chosen
 
 

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import pytest
 from conftest import made_up_corpus
 
-from attnmt import Recipe, Translator, beam_search, cli, fit, greedy
+from attnmt import Recipe, Translator, __version__, beam_search, cli, fit, greedy
 from attnmt.book import pretrained
 from attnmt.book.live import shown as shown_pages
 from attnmt.book.live import view
@@ -29,6 +29,7 @@ from attnmt.evidence.plan import CORPORA, planned
 from attnmt.evidence.store import load_run
 from attnmt.metrics import bleu_by_protocol
 from attnmt.model import rnnsearch, sutskever
+from attnmt.options import from_file
 from attnmt.recipes import CrossEntropy, precision_on
 
 SMALL = [
@@ -62,9 +63,9 @@ def run(capfd, monkeypatch):
 def refused(run):
     """Run a command that prints nothing but one line of error; returns the line."""
 
-    def refused(*arguments, given=b""):
+    def refused(*arguments, given=b"", exit_code=1):
         code, said, shown = run(*arguments, given=given)
-        assert (code, said) == (1, "")
+        assert (code, said) == (exit_code, "")
         assert shown.startswith("attnmt: ") and len(shown.splitlines()) == 1
         return shown
 
@@ -106,7 +107,7 @@ def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
     out = tmp_path / "model"
     code, said, shown = run(
         *("train", out, *SMALL, "--recipe.epochs", 2, "--seed", 3, "--measure_bleu"),
-        *("--device", "cpu", "--smoothing", 0.2, "--precision", "bf16"),
+        *("--device", "cpu", "--label-smoothing", 0.2, "--precision", "bf16"),
     )
     assert code == 0
     assert "epoch 1: perplexity" in said and "BLEU" in said
@@ -117,7 +118,7 @@ def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
     corpus = cli.CORPORA["grammar"](**settings)
     model = rnnsearch(corpus, hidden=6, seed=3)
     how = {"seed": 3, "device": "cpu", "progress": False}
-    objective = CrossEntropy(smoothing=0.2, precision=precision_on("cpu", "bf16"))
+    objective = CrossEntropy(label_smoothing=0.2, precision=precision_on("cpu", "bf16"))
     fit(model, corpus, Recipe(epochs=2, keep="best"), **how, objective=objective)
     saved = Translator.load(out)
     assert saved.config == model.config
@@ -135,6 +136,7 @@ def test_settings_may_come_from_a_file_and_the_command_line_changes_them(run, tm
     )
     code, _, shown = run("train", out, "--config", file, "--model.hidden", 7)
     assert code == 0, shown
+    assert run("evaluate", out, "--config", file)[0] == 0  # which needs the corpus of it alone
     config = Translator.load(out).config
     assert {"model": "luong", "score": "general", "hidden": 7, "seed": 4}.items() <= config.items()
 
@@ -165,9 +167,9 @@ def test_subwords_on_the_command_line(run, tmp_path):
 
 
 def test_a_corpus_that_is_not_there_is_named(refused, tmp_path):
-    files = ["--corpus.name", "files"]
-    for options, named in (([], "'source'"), (["--corpus.source", "/no/where"], "/no/where")):
-        assert named in refused("train", tmp_path / "model", *files, *options)
+    files = ("train", tmp_path / "model", "--corpus", "files")
+    assert "corpus files needs --corpus.source" in refused(*files, exit_code=2)
+    assert "/no/where" in refused(*files, "--corpus.source", "/no/where")
 
 
 def test_a_training_that_leaves_the_numbers_keeps_its_checkpoint_of_which_no_other_goes_on(
@@ -196,31 +198,66 @@ def test_train_overwrites_nothing(refused, tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (["--model.hiden", "3"], "'hiden'.* It has: hidden, embedding"),  # 3.13 guesses, too
-        (["--model.name", "gpt"], "model.name must be one of rnnencdec, "),
-        (["--corpus.name", "wmt"], f"corpus.name must be one of {', '.join(CORPORA)}, stream"),
-        (["--corpus.name", "files"], "'train'. It has: source, target"),
-        (["--recipe.epoch", "3"], "recipe laptop: .*'epoch'.* It has: epochs, "),
-        (["--recipe.epochs", "many"], "epochs must be a whole number"),
-        (["--smoothing", "1"], "smoothing must be from 0 to below 1, not 1.0"),
+        (["--model.hiden", "3"], "model rnnsearch has no 'hiden'. It has: hidden, embedding"),
+        (["--model.score", "dot"], "model rnnsearch has no 'score'"),
+        (["--model", "gpt"], "model.name must be one of rnnencdec, .*, not 'gpt'"),
+        (["--corpus.name", "wmt"], f"corpus.name must be one of {', '.join(CORPORA)}, not 'wmt'"),
+        (["--corpus.name", "stream"], "corpus.name stream is large since attnmt 2.0"),
+        (["--corpus.lengths", "[4]"], r"corpus.lengths must be \[int,int\], not '\[4\]'"),
+        (["--corpus.valid", "-5"], "valid must be a whole number of at least 0"),
+        (["--recipe.epoch", "3"], "recipe laptop has no 'epoch'. It has: epochs, "),
+        (["--recipe.epochs", "many"], "recipe.epochs must be int, not 'many'"),
+        (["--recipe.epochs", "0"], "epochs must be a whole number of at least 1"),
+        (["--label_smoothing", "1"], "label_smoothing must be from 0 to below 1, not 1.0"),
         (["--precision", "fp16"], "precision must be one of no, bf16, not 'fp16'"),
-        (["--accumulate", "0"], "accumulate must be a whole number of at least 1"),
+        (["--gradient-accumulation", "0"], "gradient_accumulation must be a whole number of at"),
         (["--device", "tpu9"], "device must be cpu or cuda, not 'tpu9'"),
-        (["--every", "0"], "every must be a whole number of at least 1"),
+        (["--save_every", "0"], "save_every must be a whole number of at least 1"),
+        (["--seed", "one"], "argument --seed: invalid int value: 'one'"),
+        (["--smoothing", "0.1"], "--smoothing is --label_smoothing since attnmt 2.0"),
+        (["--every", "5"], "--every is --save_every since attnmt 2.0"),
+        (["--accumulate", "2"], "--accumulate is --gradient_accumulation since attnmt 2.0"),
+        (["--bogus"], "train has no --bogus"),
+        (["--config", "no.yaml"], "no.yaml"),
     ],
 )
-def test_a_setting_that_is_wrong_is_named(refused, tmp_path, wrong, told):
-    assert re.search(told, refused("train", tmp_path / "model", *SMALL, *wrong))
+def test_a_setting_that_makes_no_sense_ends_with_2_and_is_named(refused, tmp_path, wrong, told):
+    made = ("train", tmp_path / "model", *SMALL, *wrong)
+    assert re.search(told, refused(*made, exit_code=1 if wrong[1:] == ["no.yaml"] else 2))
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    "wrong", [[], ["fly"], ["train"], ["train", "x", "--bogus"], ["train", "x", "--seed", "one"]]
-)
-def test_a_command_that_makes_no_sense_ends_with_2(run, wrong):
-    code, said, shown = run(*wrong)
-    assert (code, said) == (2, "")
-    assert "error:" in shown and "Traceback" not in shown
+@pytest.mark.parametrize("wrong", [[], ["fly"], ["train"], ["evaluate", "x", "--part", "valid"]])
+def test_a_command_that_makes_no_sense_ends_with_2(refused, wrong):
+    refused(*wrong, exit_code=2)
+
+
+def test_help_lists_the_options_of_each_model_corpus_and_recipe(run):
+    code, said, _ = run("train", "--help")
+    assert code == 0
+    plain = " ".join(said.split())
+    for told in (
+        "--model.score TEXT luong: a name in SCORES, such as dot, general or concat (default: dot)",
+        "--model.output_state TEXT rnnencdec: the state that the output layer reads",
+        "--corpus.lengths [int,int] grammar: fewest and most words of a source sentence",
+        "--recipe.learning_rate float laptop: the step size",
+        "--recipe.fall true|false",
+    ):
+        assert told in plain
+    assert run("--version")[:2] == (0, f"attnmt {__version__}\n")
+
+
+def test_names_of_files_are_text_and_so_is_what_yaml_would_read_otherwise(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "settings.yaml").write_text(
+        "corpus: {name: files, source: 2016, target: 1e3, languages: [no, en], valid: 10}\n"
+        "corpus-is-not: of evaluate\n"
+    )
+    group = cli.Settings("corpus", CORPORA, "grammar")
+    words = from_file("settings.yaml", ["corpus"], ["corpus_is_not"])
+    parsed = {name[2:]: text for name, _, text in (word.partition("=") for word in words)}
+    found = {"name": "files", "source": "2016", "target": "1e3", "languages": ("no", "en")}
+    assert group.given(parsed) == found | {"valid": 10}
 
 
 def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(
@@ -228,34 +265,38 @@ def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(
 ):
     """Without another edit; a wrong option is answered in its name, and `--help` names it."""
 
-    def mine(train=60, **more):  # which hands on what it does not know
-        return made_up_corpus(train=train, **more)
+    def mine(train: int = 60):
+        return made_up_corpus(train=train)
 
     monkeypatch.setitem(CORPORA, "mine", mine)
     small = ["--model.hidden", "6", "--recipe.epochs", "1", "--corpus.name", "mine"]
     assert run("train", tmp_path / "model", *small)[0] == 0
-    shown = refused("train", tmp_path / "other", *small, "--corpus.trains", "7")
-    assert "corpus mine: got an unexpected keyword argument 'trains'" in shown
-    assert shown.strip().endswith("It has: train, more")
-
-    def command():
-        """One of {corpora}"""
-
-    assert cli.listed(command).__doc__ == f"One of {', '.join(CORPORA)}, stream"
+    shown = refused("train", tmp_path / "other", *small, "--corpus.trains", "7", exit_code=2)
+    assert shown == "attnmt: corpus mine has no 'trains'. It has: train\n"
+    assert "files, mine" in " ".join(run("corpus", "--help")[1].split())
 
 
-def test_a_mistake_inside_a_corpus_is_not_taken_for_a_wrong_option(run, monkeypatch):
-    """Whoever adds a corpus is told which function lacks what, and no list of options."""
-
+def test_a_mistake_inside_a_corpus_is_one_line_or_a_traceback(run, monkeypatch):
     def counting(train: int = 60) -> Corpus:
         return Corpus("counting", "de", "en", [], [], [])
 
     monkeypatch.setitem(CORPORA, "counting", counting)
     code, _, shown = run("corpus", "--corpus.name", "counting")
     assert code == 1 and len(shown.splitlines()) == 1
-    assert re.search(
-        r"corpus counting: .*__init__\(\) missing 1 .*'vocabulary_size'$", shown.strip()
-    )
+    assert re.search(r"__init__\(\) missing 1 .*'vocabulary_size'$", shown.strip())
+    with pytest.raises(TypeError, match="vocabulary_size"):
+        cli.main(["corpus", "--corpus", "counting", "--traceback"])
+
+
+def test_a_training_goes_on_from_a_finished_model_on_its_corpus(run, refused, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert run("train", first, *SMALL, "--recipe.epochs", 1)[0] == 0
+    assert run("train", second, "--start", first, "--recipe.epochs", 1)[0] == 0
+    one, other = Translator.load(first), Translator.load(second)
+    assert one.trained_on == other.trained_on and one.config == other.config
+    assert not all(a.equal(b) for a, b in zip(one.parameters(), other.parameters()))
+    again = ("train", tmp_path / "x", "--start", first, "--model", "luong")
+    assert "--model cannot be another one" in refused(*again, exit_code=2)
 
 
 def test_a_file_of_settings_cannot_run_code(run, tmp_path):
@@ -329,15 +370,11 @@ def test_bytes_that_are_not_utf8_are_named_by_line_and_nothing_is_lost(run, trai
     assert "standard input, line 4: not UTF-8" in shown
 
 
-def test_translate_reads_a_byte_order_mark_as_nothing(run, trained, monkeypatch):
-    searched, search = [], cli.beam_search
-    monkeypatch.setattr(
-        cli,
-        "beam_search",
-        lambda model, words, beam: searched.append(words) or search(model, words),
-    )
-    assert run("translate", trained, given=b"\xef\xbb\xbfw1 w2\n")[0] == 0
-    assert searched == [[["w1", "w2"]]]
+def test_translate_reads_a_byte_order_mark_as_nothing(run, trained):
+    answers = [
+        run("translate", trained, given=mark + b"w1 w2\n") for mark in (b"\xef\xbb\xbf", b"")
+    ]
+    assert answers[0] == answers[1] and answers[0][0] == 0
 
 
 @pytest.mark.parametrize("content", [None, b"not a model"])
@@ -399,7 +436,7 @@ def test_show_overwrites_no_other_files(refused, trained, tmp_path, name):
 
 def test_what_show_cannot_show_is_told_in_a_line(refused, trained, tmp_path, monkeypatch):
     for port, why in ((70_000, "port must be at most 65535"), (-1, "port must be a whole number")):
-        assert why in refused("show", trained, "--port", port, "--no-browser")
+        assert why in refused("show", trained, "--port", port, "--no-browser", exit_code=2)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -478,16 +515,20 @@ def test_a_browser_that_leaves_early_is_no_error(capfd):
 def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, refused, tmp_path):
     out = tmp_path / "model"
     assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
-    code, said, _ = run("evaluate", out, *CORPUS, "--part", "valid")
+    answers = [run("evaluate", out, *more, "--split", "valid") for more in (CORPUS, [])]
+    assert answers[0] == answers[1]  # by itself, the corpus that it was trained on
+    code, said, _ = answers[0]
     assert code == 0
-    score, cased, perplexity, aer = said.splitlines()
+    measured, score, cased, ceiling, perplexity, aer = said.splitlines()
+    assert ceiling.startswith("BLEU of the references, cut into words and joined: ")
+    assert measured == "20 pairs, valid of grammar-de-en"
     assert score.startswith("BLEU ") and "case:lc" in score and "tok:13a" in score
     assert cased.startswith("BLEU ") and "case:mixed" in cased
     assert perplexity.startswith("perplexity ") and aer.startswith("AER 0.")
-    shown = refused("evaluate", out, *CORPUS, "--part", "nowhere")
-    assert "part must be one of" in shown and "'nowhere'" in shown
+    shown = refused("evaluate", out, *CORPUS, "--split", "nowhere", exit_code=2)
+    assert "split must be one of" in shown and "'nowhere'" in shown
     shown = refused("evaluate", out, *CORPUS, "--corpus.direction", "en-de")
-    told = f"{out} translates from de to en, but the corpus is from en to de. Choose a corpus from"
+    told = f"{out} translates de to en, and the corpus is of en and de"
     assert told in shown
 
 
@@ -502,9 +543,9 @@ def test_evaluate_searches_as_it_is_told(run, trained, files):
     model = Translator.load(trained)
     found = beam_search(model, [pair.source for pair in pairs], **how)
     scores = bleu_by_protocol(model, found, pairs, words=False)
-    assert said.splitlines()[:2] == [f"BLEU {one.score:.2f} [{one.signature}]" for one in scores]
-    _, greedy_said, _ = run("evaluate", trained, *given)
-    assert said.splitlines()[0] != greedy_said.splitlines()[0]
+    assert said.splitlines()[1:3] == [f"BLEU {one.score:.2f} [{one.signature}]" for one in scores]
+    _, greedy_said, _ = run("evaluate", trained, *given, "--beam", 1)
+    assert said.splitlines()[1] != greedy_said.splitlines()[1]
 
 
 def test_corpus_shows_counts_and_pairs(run):
@@ -602,7 +643,7 @@ def test_translate_answers_each_line_before_the_next_is_given(trained):
 def test_ctrl_c_ends_with_130_and_resume_goes_on_to_the_same_weights(tmp_path, run):
     """The real process, stopped by a real signal."""
     begun, whole = tmp_path / "begun", tmp_path / "whole"
-    more = [*SMALL, "--recipe.epochs", "12", "--recipe.batch_size", "10", "--every", "5"]
+    more = [*SMALL, "--recipe.epochs", "12", "--recipe.batch_size", "10", "--save_every", "5"]
     more += ["--device", "cpu"]
     command = [*COMMAND, "train", begun, *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -44,7 +44,7 @@ def test_the_smoothed_loss_by_hand(corpus, smoothing):
     """``(1 - e) (-log p(y)) + e mean_k (-log p(k))``, with its gradient."""
     model = dot(corpus).double()
     batch = some(model, corpus)
-    smoothed = CrossEntropy(smoothing=smoothing)(model, batch)
+    smoothed = CrossEntropy(label_smoothing=smoothing)(model, batch)
     smoothed.mean().backward()
     found = [weights.grad.clone() for weights in model.parameters()]
     model.zero_grad()
@@ -73,7 +73,7 @@ def test_a_smoothed_model_is_less_sure(corpus):
     recipe = Recipe(epochs=12, batch_size=16, learning_rate=1e-2)
     batch = make_batch(corpus.train, corpus.source_vocabulary, corpus.target_vocabulary)
     sure, unsure = (
-        trained(corpus, recipe, dot(corpus), smoothing=share).token_losses(batch)
+        trained(corpus, recipe, dot(corpus), label_smoothing=share).token_losses(batch)
         for share in (0.0, 0.3)
     )
     assert sure.min() < unsure.min()
@@ -90,7 +90,7 @@ def test_perplexities_on_valid_are_never_smoothed(corpus):
 
 @pytest.mark.parametrize("steps", [5, 25])
 def test_a_training_that_was_interrupted_goes_on(corpus, tmp_path, steps):
-    whole = trained(corpus, smoothing=0.1)
+    whole = trained(corpus, label_smoothing=0.1)
     path = tmp_path / "checkpoint"
     model = dot(corpus, dropout=0.1)
     forward = model.decoder.forward
@@ -104,17 +104,17 @@ def test_a_training_that_was_interrupted_goes_on(corpus, tmp_path, steps):
 
     model.decoder.forward = failing
     with pytest.raises(KeyboardInterrupt):
-        trained(corpus, model=model, checkpoint=path, smoothing=0.1)
-    again = trained(corpus, checkpoint=path, smoothing=0.1)
+        trained(corpus, model=model, checkpoint=path, label_smoothing=0.1)
+    again = trained(corpus, checkpoint=path, label_smoothing=0.1)
     for name, weights in whole.state_dict().items():
         assert torch.equal(again.state_dict()[name], weights), name
 
 
 def test_a_checkpoint_of_other_additions_is_refused(corpus, tmp_path):
     path = tmp_path / "checkpoint"
-    trained(corpus, checkpoint=path, smoothing=0.1)
-    with pytest.raises(ValueError, match=r"its smoothing is 0\.1, not 0\.2"):
-        trained(corpus, checkpoint=path, smoothing=0.2)
+    trained(corpus, checkpoint=path, label_smoothing=0.1)
+    with pytest.raises(ValueError, match=r"its label_smoothing is 0\.1, not 0\.2"):
+        trained(corpus, checkpoint=path, label_smoothing=0.2)
 
 
 @pytest.mark.skipif(not bfloat16_trains("cpu"), reason="this processor trains no LSTM in bfloat16")
@@ -161,7 +161,9 @@ def test_whether_bfloat16_trains_is_seen_without_a_trace():
 def test_the_command_trains_whatever_the_processor(tmp_path, capfd):
     """`make processors` has lesser ones. (Where they cannot be had, as on ARM, it is this one.)"""
     corpus = "--corpus.train 60 --corpus.lengths [4,6] --corpus.valid 20 --corpus.test 20"
-    asked = "--model.name luong --model.hidden 6 --recipe.epochs 1 --precision bf16 --smoothing 0.1"
+    asked = (
+        "--model luong --model.hidden 6 --recipe.epochs 1 --precision bf16 --label_smoothing 0.1"
+    )
     path = tmp_path / "model"
     assert cli.main(["train", str(path), *f"--device cpu {corpus} {asked}".split()]) == 0
     assert path.exists()
@@ -181,8 +183,8 @@ def test_in_bfloat16_a_model_learns(corpus):
 
 @pytest.mark.parametrize("value", [-0.1, 1, float("nan")])
 def test_a_share_of_smoothing_leaves_some_of_the_loss(value):
-    with pytest.raises(ValueError, match="smoothing must be from 0 to below 1, not"):
-        CrossEntropy(smoothing=value)
+    with pytest.raises(ValueError, match="label_smoothing must be from 0 to below 1, not"):
+        CrossEntropy(label_smoothing=value)
 
 
 def test_an_unknown_precision_is_refused():

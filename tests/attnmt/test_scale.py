@@ -21,13 +21,12 @@ import pytest
 
 pytest.importorskip("accelerate")
 import torch
-import yaml
 from conftest import made_up_corpus
 from datasets import IterableDataset
 
 from attnmt import Recipe, Translator, Vocabulary, cli, luong, scale
 from attnmt.batches import batches
-from attnmt.model import CONSTRUCTORS
+from attnmt.options import Settings, from_file
 from attnmt.recipes import BAHDANAU, LUONG_DROPOUT
 from attnmt.scale import Share, SharedTraining, large_corpus
 
@@ -378,13 +377,15 @@ PAPERS = {  # recipe; weights of the output layer, with the vocabulary in them
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_recipe_is_the_papers_at_its_own_size(name, tmp_path, monkeypatch, capsys):
     recipe, weights, shape = PAPERS[name]
-    found = yaml.safe_load((cli.PAPERS / f"{name}.yaml").read_text(encoding="utf8"))
-    assert cli.make("recipe", cli.CHANGED, found["recipe"]) == recipe
-    size = found["corpus"]["vocabulary_size"]
-    words = [Vocabulary((f"w{i}" for i in range(size)), of) for of in found["corpus"]["languages"]]
+    options = from_file(str(cli.PAPERS / f"{name}.yaml"), ["model", "corpus", "recipe"], ["seed"])
+    given = {key[2:]: text for key, _, text in (option.partition("=") for option in options)}
+    assert cli.HOW.make(cli.HOW.given(given)) == recipe
+    corpora = Settings("corpus", {"large": large_corpus}, "large").given(given)
+    size = corpora["vocabulary_size"]
+    words = [Vocabulary((f"w{i}" for i in range(size)), of) for of in corpora["languages"]]
     corpus = SimpleNamespace(source_vocabulary=words[0], target_vocabulary=words[1])
     with torch.device("meta"):
-        model = cli.make("model", CONSTRUCTORS, found["model"] | {"init": "torch"}, corpus)
+        model = cli.MODELS.make(cli.MODELS.given(given) | {"init": "torch"}, corpus)
     assert tuple(model.state_dict()[weights].shape) == shape
     monkeypatch.chdir(tmp_path)
     assert cli.main(["train", "out", "--config", name]) == 1

@@ -98,7 +98,8 @@ def record(
     if "precision" in modern:  # the run says which one it had
         device = of_fit.get("device") or best_device()
         modern["precision"] = precision_on(device, modern["precision"])
-    objective = CrossEntropy(**modern) if modern else likelihood
+    smoothing, precision = modern.get("smoothing", 0.0), modern.get("precision", "no")
+    objective = CrossEntropy(smoothing, precision) if modern else likelihood
     history = fit(model, corpus, recipe, seed=seed, objective=objective, **of_fit)
     statistics, translations, search_cpu_seconds = measure(model, corpus, searches)
     run = Run(

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from attnmt.book.live.view import GENERATOR, HEIGHT, LiveView
-from attnmt.checks import whole
+from attnmt.checks import ArgumentError, whole
 from attnmt.files import write_aside
 
 INDEX = "index.html"
@@ -91,7 +91,7 @@ def server(page: str, port: int = 0) -> ThreadingHTTPServer:
     """
     whole(0, port=port)
     if port > 65_535:
-        raise ValueError(f"port must be at most 65535, not {port}")
+        raise ArgumentError(f"port must be at most 65535, not {port}")
     content = page.encode()
 
     class Answer(BaseHTTPRequestHandler):
