@@ -65,6 +65,10 @@ def final():
     return last_states()
 
 
+some_attention = pytest.mark.parametrize(
+    "kind", [None, *ATTENTIONS], ids=lambda kind: " ".join(kind or ["no attention"])
+)
+
 # -------------------------------------------------------------------------- the papers' equations
 
 
@@ -79,12 +83,13 @@ def check_by_hand(decoder, memory, final, run):
             assert p[b, t].tolist() == pytest.approx(p_hand[t], abs=1e-12)
             if align is not None:
                 assert align[b, t, : LENGTHS[b]].tolist() == pytest.approx(align_hand[t], abs=1e-12)
-    return align
+    assert (align is None) == (not decoder.attends)
 
 
 @pytest.mark.parametrize("output_state", ["previous", "current"])
-@pytest.mark.parametrize("kind", ATTENTIONS, ids=" ".join)
+@some_attention
 def test_bahdanaus_decoder_is_the_papers_by_hand(kind, output_state, final):
+    """Without attention it is RNNencdec, which reads h_S, the last real state, at every step."""
     decoder = bahdanau(kind, output_state)
     check_by_hand(
         decoder,
@@ -94,18 +99,6 @@ def test_bahdanaus_decoder_is_the_papers_by_hand(kind, output_state, final):
     )
 
 
-@pytest.mark.parametrize("output_state", ["previous", "current"])
-def test_rnnencdec_reads_h_S_at_every_step_by_hand(output_state, memory, final):
-    decoder = bahdanau(None, output_state)
-    align = check_by_hand(
-        decoder,
-        memory,
-        final,
-        lambda b, y, h: by_hand.gru_decoder(decoder, None, y, h.tolist(), final[b].tolist()),
-    )
-    assert align is None
-
-
 def of_sentence(final, b):
     """h_0 and c_0 of one sentence, layer by layer, as lists."""
     return [[layer[b].tolist() for layer in part] for part in final]
@@ -113,98 +106,19 @@ def of_sentence(final, b):
 
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("feeding", [False, True])
-@pytest.mark.parametrize("kind", ATTENTIONS, ids=" ".join)
-def test_luongs_decoder_is_the_papers_by_hand(kind, feeding, layers):
-    """h_t -> a_t -> c_t -> h~_t, and h~_t into the next step where it is fed."""
-    decoder, final = luong(kind, feeding, layers), last_states(layers)
+@some_attention
+def test_luongs_and_sutskevers_decoders_are_the_papers_by_hand(kind, feeding, layers):
+    """h_t -> a_t -> c_t -> h~_t, and h~_t into the next step where it is fed; Sutskever: h_t."""
+    decoder = luong(kind, feeding, layers) if kind else sutskever(layers)
+    final = last_states(layers)
     check_by_hand(
         decoder,
         memory_for(kind),
         final,
         lambda b, y, h: by_hand.lstm_decoder(
-            decoder, kind, feeding, y, h.tolist(), of_sentence(final, b)
+            decoder, kind, feeding and kind is not None, y, h.tolist(), of_sentence(final, b)
         ),
     )
-
-
-@pytest.mark.parametrize("layers", [1, 2])
-def test_sutskevers_decoder_is_the_papers_by_hand(layers, memory):
-    decoder, final = sutskever(layers), last_states(layers)
-    align = check_by_hand(
-        decoder,
-        memory,
-        final,
-        lambda b, y, h: by_hand.lstm_decoder(
-            decoder, None, False, y, h.tolist(), of_sentence(final, b)
-        ),
-    )
-    assert align is None
-
-
-# ------------------------------------------------------------------------- who depends on what
-
-
-def influence(decoder, memory, final):
-    """Which annotations (B, S) the outputs depend on, by their gradients."""
-    annotations = memory.annotations.clone().requires_grad_()
-    here = Memory(annotations, memory.mask)
-    features, _ = decoder(TARGET_IN, here, final)
-    summed = decoder.readout(features).square().sum()
-    (grad,) = torch.autograd.grad(summed, annotations, allow_unused=True)
-    return torch.zeros(B, S, dtype=bool) if grad is None else (grad != 0).any(-1)
-
-
-def test_rnnencdec_depends_on_the_last_real_state_alone(memory, final):
-    assert influence(bahdanau(None), memory, final).tolist() == [
-        [False, False, False, True],
-        [False, True, False, False],
-    ]
-
-
-def test_sutskevers_decoder_depends_on_no_annotation(memory):
-    assert not influence(sutskever(), memory, last_states(2)).any()
-
-
-def test_attention_depends_on_every_real_annotation(memory, final):
-    assert torch.equal(influence(bahdanau(), memory, final), memory.mask)
-    assert torch.equal(influence(luong(), memory, last_states(2)), memory.mask)
-
-
-def test_luong_asks_with_the_new_state(memory):
-    """He recurs, then attends with h_t: the first alignment depends on the first word read."""
-    decoder = luong()
-    prepared, state = decoder.start(memory, last_states(2))
-    (_, align_1, _), (_, align_2, _) = (
-        decoder.step(decoder.embedding(torch.tensor([y, y])), state, prepared) for y in (2, 6)
-    )
-    assert not torch.allclose(align_1, align_2)
-
-
-@pytest.mark.parametrize("feeding", [False, True])
-def test_only_input_feeding_tells_the_next_step_where_it_looked(feeding, memory):
-    """h~_{t-1} carries c_{t-1}: other annotations at step 1 change the states after step 2."""
-    decoder = luong(feeding=feeding)
-    other = make_memory(LENGTHS, S, A, seed=9)
-    after = []
-    for looked_at in (memory, other):
-        prepared, state = decoder.start(looked_at, last_states(2))
-        assert (state.h_tilde == 0).all()  # h~_0
-        for y in (2, 5):
-            _, _, state = decoder.step(decoder.embedding(torch.tensor([y, y])), state, prepared)
-        after.append(state.h)
-    assert torch.equal(*after) != feeding
-    width = M + N if feeding else M  # the first layer's input is wider by h~
-    assert decoder.rnn.weight_ih_l0.shape == (4 * N, width)
-
-
-def test_the_first_query_is_the_first_state_not_the_new_one(memory, final):
-    """Bahdanau attends with s_{i-1}: the first alignment cannot depend on the first word read."""
-    decoder = bahdanau()
-    prepared, state = decoder.start(memory, final)
-    _, align_1, after_1 = decoder.step(decoder.embedding(torch.tensor([2, 2])), state, prepared)
-    _, align_2, after_2 = decoder.step(decoder.embedding(torch.tensor([6, 6])), state, prepared)
-    torch.testing.assert_close(align_1, align_2, rtol=0, atol=0)
-    assert not torch.allclose(after_1.s, after_2.s)
 
 
 def test_a_step_leaves_the_state_it_was_given_alone(memory, final):
@@ -216,16 +130,6 @@ def test_a_step_leaves_the_state_it_was_given_alone(memory, final):
     again = decoder.step(decoder.embedding(torch.tensor([2, 2])), state, prepared)
     torch.testing.assert_close(state.s, before, rtol=0, atol=0)
     torch.testing.assert_close(first[0], again[0], rtol=0, atol=0)
-
-
-def test_maxout_takes_the_larger_of_each_two():
-    decoder = bahdanau()
-    with torch.no_grad():
-        decoder.maxout.weight.zero_()
-        decoder.maxout.bias.copy_(torch.tensor([1.0, 2.0, -3.0, -4.0]))
-        logits = decoder.readout(torch.zeros(N + M + A, dtype=torch.double))
-        expected = decoder.W_o(torch.tensor([2.0, -3.0], dtype=torch.double))
-    torch.testing.assert_close(logits, expected)
 
 
 # ------------------------------------------------------------------------------------- gradients
@@ -262,7 +166,7 @@ def check_gradients(decoder, memory, final):
 # A local window's edge is a jump, which has no derivative: these p_t, of D = 1, keep off it.
 
 
-@pytest.mark.parametrize("kind", [None, *ATTENTIONS], ids=lambda kind: " ".join(kind or ["fixed"]))
+@some_attention
 def test_gradients_of_bahdanaus_decoder(kind, final):
     check_gradients(bahdanau(kind), memory_for(kind), final)
 
@@ -303,19 +207,6 @@ def test_dropout_sits_before_the_lstm_between_its_layers_and_before_the_output(f
     assert not torch.allclose(read[0][1][0][0], read[1][1][0][0])  # the bottom layer does
 
 
-@pytest.mark.parametrize("feeding", [False, True])
-def test_dropout_is_for_training_alone_and_0_is_none(feeding, memory):
-    final, decoder = last_states(2), luong(feeding=feeding)
-    plain = decoder(TARGET_IN, memory, final)
-    torch.testing.assert_close(decoder.train()(TARGET_IN, memory, final), plain, rtol=0, atol=0)
-    decoder.rnn.dropout = decoder.dropout = 0.5
-    one, other = (decoder(TARGET_IN, memory, final)[0] for _ in range(2))
-    assert not torch.allclose(one, other) and not torch.allclose(one, plain[0])
-    decoder.eval()
-    torch.testing.assert_close(decoder(TARGET_IN, memory, final), plain, rtol=0, atol=0)
-    torch.testing.assert_close(decoder.readout(plain[0]), decoder.W_out(plain[0]), rtol=0, atol=0)
-
-
 @pytest.mark.parametrize("kind", [("additive", "global"), None], ids=["rnnsearch", "rnnencdec"])
 def test_dropout_of_bahdanaus_decoder_sits_on_the_words_and_before_the_softmax(kind, memory):
     """And nowhere else: the state, the context and the alignment pass unharmed."""
@@ -346,21 +237,32 @@ def test_gates_and_output_layer_of_a_step_read_the_same_dropped_word(memory):
     torch.testing.assert_close(read[kept], 2 * plain[kept])  # what is left weighs more
 
 
-@pytest.mark.parametrize("kind", [("additive", "global"), None], ids=["rnnsearch", "rnnencdec"])
-def test_dropout_of_bahdanaus_decoder_is_for_training_alone_and_0_draws_nothing(kind, memory):
-    final, decoder = last_states(), bahdanau(kind)
-    plain = decoder(TARGET_IN, memory, final)
-    logits = decoder.readout(plain[0])
-    before = torch.get_rng_state()
-    torch.testing.assert_close(decoder.train()(TARGET_IN, memory, final), plain, rtol=0, atol=0)
-    assert torch.equal(decoder.readout(plain[0]), logits)
+@pytest.mark.parametrize(
+    ("decoder", "final"),
+    [
+        (bahdanau(), last_states()),
+        (bahdanau(None), last_states()),
+        (luong(), last_states(2)),
+        (luong(feeding=True), last_states(2)),
+    ],
+    ids=["rnnsearch", "rnnencdec", "luong", "luong feeding"],
+)
+def test_dropout_is_for_training_alone_and_0_draws_nothing(decoder, final, memory):
+    def outputs():
+        features, align = decoder(TARGET_IN, memory, final)
+        return decoder.readout(features), align
+
+    plain, before = outputs(), torch.get_rng_state()
+    decoder.train()
+    torch.testing.assert_close(outputs(), plain, rtol=0, atol=0)
     assert torch.equal(torch.get_rng_state(), before)
     decoder.dropout = 0.5
-    one, other = (decoder.readout(decoder(TARGET_IN, memory, final)[0]) for _ in range(2))
-    assert not torch.allclose(one, other) and not torch.allclose(one, logits)
+    one, other = outputs()[0], outputs()[0]
+    assert not torch.allclose(one, other) and not torch.allclose(one, plain[0])
+    if isinstance(decoder, LuongDecoder):
+        decoder.rnn.dropout = 0.5
     decoder.eval()
-    torch.testing.assert_close(decoder(TARGET_IN, memory, final), plain, rtol=0, atol=0)
-    assert torch.equal(decoder.readout(plain[0]), logits)
+    torch.testing.assert_close(outputs(), plain, rtol=0, atol=0)
 
 
 # ------------------------------------------------------------------------- values and bad input

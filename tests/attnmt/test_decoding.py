@@ -40,16 +40,6 @@ def model(request, corpus):
     return decided(FAMILY[request.param], corpus)
 
 
-@pytest.fixture(scope="module")
-def learned():
-    """A small model that has learned most of the made-up language."""
-    corpus = made_up_corpus(train=1_000)
-    model = luong(corpus, score="general", hidden=32)
-    recipe = Recipe(epochs=6, batch_size=16, learning_rate=1e-2, halve_after=4)
-    fit(model, corpus, recipe, device="cpu", progress=False)
-    return model
-
-
 def sources(corpus, count=20):
     return [pair.source for pair in corpus.test[:count]]
 
@@ -147,30 +137,6 @@ def test_an_alignment_is_that_of_the_hypothesis_not_of_its_place_in_the_beam():
     np.testing.assert_allclose(found.alignment, [[1, 0, 0, 0], [0, 1.1, 0, 0]])
 
 
-def test_n_best_is_in_order_and_the_weights_are_each_ones_own():
-    (found,) = beam_search(Scripted(**GARDEN_PATH), [["x"] * 4], beam=20, n_best=3)
-    assert [t.words for t in found] == [["b", "b"], ["a", "a"], ["a", "b"]]
-    expected = [math.log(p) for p in (0.36, 0.6 * 0.4 * 0.9, 0.6 * 0.4 * 0.9)]
-    assert [t.score for t in found] == pytest.approx(expected)
-    looked = [[1, 0, 0, 0], [0, 1, 0, 0]]
-    np.testing.assert_allclose(found[1].alignment, looked)
-
-
-def test_the_length_penalty_by_hand():
-    """p = 0.5 in 1 word and </s>, against 0.4 in 3 words and </s>: with lp, 0.4 can win."""
-    model = Scripted(
-        start=(0.0, 0.5, 0.5), a=(1.0, 0.0, 0.0), b=(0.0, 0.0, 1.0), bb=(0.0, 0.8, 0.2)
-    )
-    short, long = math.log(0.5), math.log(0.5 * 0.8)
-    for alpha in (0.0, 0.5, 0.7, 1.0, 2.0):
-        lp = {length: ((5 + length) / 6) ** alpha for length in (2, 4)}
-        (found,) = beam_search(model, [["x"] * 3], beam=4, length_penalty=alpha)
-        best = max((short / lp[2], short, ["a"]), (long / lp[4], long, ["b", "b", "a"]))
-        assert found.words == best[2]
-        assert found.score == pytest.approx(best[1])  # log p itself, not divided
-    assert short / (7 / 6) > long / (9 / 6) and short / (7 / 6) ** 2 < long / (9 / 6) ** 2
-
-
 def test_an_empty_translation_is_one_too():
     for search in (greedy, beam_search):
         (found,) = search(Scripted(start=(0.9, 0.1, 0.0)), [["x", "x"]])
@@ -184,42 +150,7 @@ def test_a_list_of_the_best_is_shorter_where_there_are_not_so_many():
     assert sorted(t.words for t in found) == [[], ["a"]]
 
 
-# ------------------------------------------------------------------------------------------ greedy
-
-
-def test_greedy_takes_the_best_word_at_each_step(model, corpus):
-    """One sentence at a time, in a plain loop."""
-    expected = []
-    for sentence in sources(corpus):
-        memory, state = model.start(pad([model.source_vocabulary.encode(sentence)]))
-        y, words, score, weights = BOS, [], 0.0, []
-        while y != EOS and len(words) < limit(sentence):
-            log_p, align, state = model.step(torch.tensor([y]), state, memory)
-            log_p[0, [PAD, BOS]] = -torch.inf
-            y = int(log_p[0].argmax())
-            score += float(log_p[0, y])
-            if y != EOS:
-                words.append(model.target_vocabulary.words[y])
-                weights.append(align[0].tolist() if model.attends else None)
-        alignment = None
-        if model.attends:
-            alignment = np.array(weights, dtype=np.float32).reshape(len(words), len(sentence))
-        expected.append(Translation(words, score, alignment))
-    assert_same(greedy(model, sources(corpus)), expected)
-
-
-def test_the_made_up_language_is_learned(learned, corpus):
-    """The whole path works: most test sentences come out right, and looked at the right words."""
-    for search in (greedy, beam_search):
-        found = search(learned, sources(corpus, 50))
-        right = [t.words == list(p.target) for t, p in zip(found, corpus.test, strict=True)]
-        assert np.mean(right) > 0.6
-        looked = np.concatenate([t.alignment.argmax(axis=1) for t, ok in zip(found, right) if ok])
-        gold = [np.arange(len(p.source))[::-1] for p, ok in zip(corpus.test, right) if ok]
-        assert np.mean(looked == np.concatenate(gold)) > 0.6
-
-
-# -------------------------------------------------------------------------------------------- beam
+# ------------------------------------------------------------------------- greedy and beam search
 
 
 def beam_by_hand(model, sentence, beam, length_penalty=0.0):
@@ -255,53 +186,11 @@ def beam_by_hand(model, sentence, beam, length_penalty=0.0):
     return translations
 
 
-def hypotheses(word, score, row=None, length=None):
-    """Of one sentence, with a row and a length that nobody asks for unless they are given."""
-    nothing = [0] * len(word)
-    integers = (torch.tensor([part]) for part in (word, row or nothing))
-    return decoding.Hypotheses(*integers, torch.tensor([score]), torch.tensor([length or nothing]))
-
-
-def test_one_expansion_by_hand():
-    """Two hypotheses and five words: one is open, and one has ended and stays as it is."""
-    beam = hypotheses(word=[4, EOS], score=[-1.0, -2.0], length=[3, 2])
-    log_p = torch.tensor([[-9.0, -9.0, -9.0, -0.5, -0.1], [-0.3, -0.3, -0.3, -0.3, -0.3]])
-    found = decoding.expand(beam, log_p)
-    assert found.word.tolist() == [[4, EOS, EOS, EOS]]
-    assert found.row.tolist() == [[0, 0, 1, 1]]
-    assert found.length.tolist() == [[4, 4, 2, 2]]
-    expected = torch.tensor([[-1.1, -1.5, -2.0, -torch.inf]])
-    torch.testing.assert_close(found.score, expected)
-
-
-def test_the_best_candidates_are_kept_by_rank_not_by_score():
-    candidates = hypotheses(
-        word=[4, 5, 6, 7], row=[0, 0, 1, 1], score=[-3.0, -2.0, -2.5, -4.0], length=[9, 1, 4, 1]
-    )
-    best = decoding.keep(candidates, decoding.Beam(2, 0.0, 1, unknown=True))
-    assert (best.word.tolist(), best.row.tolist()) == ([[5, 6]], [[0, 1]])
-    best = decoding.keep(candidates, decoding.Beam(2, 1.0, 1, unknown=True))
-    assert best.word.tolist() == [[4, 6]]  # -3 / (14/6) > -2.5 / (9/6) > -2 / 1
-    assert best.score.tolist() == [[-3.0, -2.5]]
-
-
-@pytest.mark.parametrize(
-    ("word", "score", "n_best", "length_penalty", "expected"),
-    [
-        ([EOS, 4], [-1.0, -1.5], 1, 0.0, True),  # log p only falls: 4 stays below
-        ([EOS, 4], [-1.0, -1.5], 1, 1.0, False),  # but -1.5 / (15/6) would beat -1 / (7/6)
-        ([EOS, 4], [-1.0, -3.0], 1, 1.0, True),  # -3 / (15/6) would not
-        ([4, EOS], [-1.0, -1.5], 1, 0.0, False),  # the best is open
-        ([EOS, 4], [-1.0, -1.5], 2, 0.0, False),  # of two answers the second is open
-        ([EOS, EOS], [-1.0, -1.5], 2, 1.0, True),
-    ],
-)
-def test_a_search_ends_when_no_open_hypothesis_has_hope(
-    word, score, n_best, length_penalty, expected
-):
-    beam = decoding.Beam(2, length_penalty, n_best, unknown=True)
-    done = decoding.finished(hypotheses(word, score, length=[2, 2]), torch.tensor([10]), beam)
-    assert done.tolist() == [expected]
+def test_greedy_is_a_beam_of_one_and_both_are_the_plain_search(model, corpus):
+    expected = [beam_by_hand(model, sentence, 1)[0] for sentence in sources(corpus)]
+    assert_same(greedy(model, sources(corpus)), expected)
+    for length_penalty in (0.0, 1.0):
+        assert_same(beam_search(model, sources(corpus), 1, length_penalty), expected)
 
 
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.5])
@@ -314,12 +203,6 @@ def test_beam_search_is_the_plain_one(model, corpus, length_penalty):
             assert_same(ours, beam_by_hand(model, sentence, 3, length_penalty)[:n_best])
     best = beam_search(model, sentences, 3, length_penalty)
     assert_same(best, [first for first, *_ in found])
-
-
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
-def test_beam_of_one_is_greedy(model, corpus, length_penalty):
-    expected = greedy(model, sources(corpus))
-    assert_same(beam_search(model, sources(corpus), 1, length_penalty), expected)
 
 
 @pytest.fixture(scope="module")
@@ -389,18 +272,6 @@ def test_only_hypotheses_with_hope_are_computed(sharp, corpus, monkeypatch):
     assert rows[-1] < max(rows) / 2
 
 
-def test_what_ranks_below_the_answers_is_not_continued():
-    """One that has ended is the answer. An open one above it may go on, and one below may not."""
-    beam, limits = decoding.Beam(4, 0.0, 1, unknown=True), torch.tensor([10])
-    for word, score, expected in (
-        ([4, EOS, 5, 6], [-1.0, -2.0, -3.0, -torch.inf], [True, False, False, False]),
-        ([4, 5, 6, 7], [-1.0, -2.0, -3.0, -torch.inf], [True, True, True, False]),
-        ([EOS, EOS, 4, 5], [-1.0, -2.0, -3.0, -4.0], [False, False, False, False]),
-    ):
-        found = decoding.hopeful(hypotheses(word, score, length=[2] * 4), limits, beam)
-        assert found.tolist() == [expected]
-
-
 def test_no_unknown_words_where_they_are_forbidden(corpus):
     model = rnnsearch(corpus, hidden=4)
     with torch.no_grad():
@@ -449,10 +320,9 @@ def test_a_sentence_of_5000_words_is_translated(search, corpus):
 
 
 @pytest.mark.parametrize("search", [greedy, beam_search])
-def test_unknown_words_control_characters_and_emoji_are_unknown_words(search, learned):
-    (found,) = search(learned, [["never", "\x07", "🦉", "</s>"]])
-    assert found.alignment.shape == (len(found.words), 4)
-    assert_same([found], search(learned, [["<unk>"] * 4]))
+def test_unknown_words_control_characters_and_emoji_are_unknown_words(search, sharp):
+    found = search(sharp, [["never", "\x07", "🦉", "</s>"]])
+    assert_same(found, search(sharp, [["<unk>"] * 4]))
 
 
 @pytest.mark.parametrize("search", [greedy, beam_search])
@@ -462,33 +332,43 @@ def test_searching_leaves_the_models_mode_alone(search, sharp):
         assert sharp.training is training
 
 
-@pytest.mark.parametrize("search", [greedy, beam_search])
-def test_bad_sentences_are_named(search, sharp):
-    assert search(sharp, []) == []
-    for text in ("w1 w2", ["w1 w2"]):
-        with pytest.raises(TypeError, match="lists of words"):
-            search(sharp, text)
-    with pytest.raises(ValueError, match="sentence 1 is empty"):
-        search(sharp, [["w1"], []])
-    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1"):
-        search(sharp, [["w1"]], batch_size=0)
-
-
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("sentences", "arguments", "message"),
     [
-        ({"beam": 0}, "beam must be a whole number of at least 1, not 0"),
-        ({"beam": 2.0}, "not 2.0"),
-        ({"beam": 2, "n_best": 3}, "n_best must be a whole number from 1 to beam=2, not 3"),
-        ({"n_best": 1.5}, "n_best .* not 1.5"),
-        ({"length_penalty": -0.1}, "length_penalty must be 0 or more, not -0.1"),
-        ({"length_penalty": math.nan}, "length_penalty .* not nan"),
-        ({"length_penalty": math.inf}, "length_penalty .* not inf"),
+        ("w1 w2", {}, "lists of words"),
+        (["w1 w2"], {}, "lists of words"),
+        ([["w1"], []], {}, "sentence 1 is empty"),
+        ([["w1"]], {"batch_size": 0}, "batch_size must be a whole number of at least 1"),
+        ([["w1"]], {"beam": 0}, "beam must be a whole number of at least 1, not 0"),
+        ([["w1"]], {"beam": 2.0}, "not 2.0"),
+        ([["w1"]], {"beam": 2, "n_best": 3}, "n_best must be a .* from 1 to beam=2, not 3"),
+        ([["w1"]], {"n_best": 1.5}, "n_best .* not 1.5"),
+        ([["w1"]], {"length_penalty": -0.1}, "length_penalty must be 0 or more, not -0.1"),
+        ([["w1"]], {"length_penalty": math.nan}, "length_penalty .* not nan"),
+        ([["w1"]], {"length_penalty": math.inf}, "length_penalty .* not inf"),
     ],
 )
-def test_bad_arguments_of_a_beam_are_named(arguments, message, sharp):
-    with pytest.raises(ValueError, match=message):
-        beam_search(sharp, [["w1"]], **arguments)
+def test_bad_input_to_a_search_is_named(sentences, arguments, message, sharp):
+    of_both = set(arguments) <= {"batch_size"}
+    for search in (greedy, beam_search) if of_both else (beam_search,):
+        assert search(sharp, []) == []
+        with pytest.raises((TypeError, ValueError), match=message):
+            search(sharp, sentences, **arguments)
+
+
+def test_the_made_up_language_is_learned():
+    """The whole path works: most test sentences come out right, and looked at the right words."""
+    corpus = made_up_corpus(train=1_000)
+    model = luong(corpus, score="general", hidden=32)
+    recipe = Recipe(epochs=6, batch_size=16, learning_rate=1e-2, halve_after=4)
+    fit(model, corpus, recipe, device="cpu", progress=False)
+    for search in (greedy, beam_search):
+        found = search(model, sources(corpus, 50))
+        right = [t.words == list(p.target) for t, p in zip(found, corpus.test, strict=True)]
+        assert np.mean(right) > 0.6
+        looked = np.concatenate([t.alignment.argmax(axis=1) for t, ok in zip(found, right) if ok])
+        gold = [np.arange(len(p.source))[::-1] for p, ok in zip(corpus.test, right) if ok]
+        assert np.mean(looked == np.concatenate(gold)) > 0.6
 
 
 # --------------------------------------------------------------------------------------- ensembles
@@ -530,39 +410,23 @@ def test_an_ensembles_probabilities_are_the_members_mean(three, corpus):
         torch.testing.assert_close(align, looked)
 
 
-def test_an_ensembles_perplexity_is_of_the_mean_probability(three, corpus):
-    total = tokens = 0
-    for pair in corpus.test[:16]:
-        each = torch.stack([forced(model, pair.source, pair.target)[0] for model in three])
-        total -= float(each.exp().mean(0).log().sum())
-        tokens += len(pair.target) + 1
-    assert perplexity(Ensemble(three), corpus.test[:16]) == pytest.approx(math.exp(total / tokens))
-
-
-def test_an_ensembles_alignment_is_the_strongest_mean_weight(three, corpus):
-    pairs = corpus.test[:16]
-    for pair, links in zip(pairs, force_align(Ensemble(three), pairs), strict=True):
-        first, second = (forced(model, pair.source, pair.target)[1] for model in three[:2])
-        strongest = (first + second).argmax(-1)
-        assert links == {(strongest[t], t) for t in range(len(pair.target))}
-
-
-def test_an_ensemble_that_does_not_attend_has_no_alignment(corpus):
-    ensemble = Ensemble([rnnencdec(corpus, hidden=4), sutskever(corpus, hidden=4)])
-    assert not ensemble.attends
-    assert beam_search(ensemble, [["w1", "w2"]])[0].alignment is None
-    with pytest.raises(ValueError, match=r"this model \(ensemble\) does not attend"):
-        force_align(ensemble, corpus.test)
-
-
-def test_members_of_an_ensemble_join_another_one_by_one(three):
-    ensemble = Ensemble([Ensemble(three[:2]), three[2]])
-    assert list(ensemble.members) == three
+def test_an_ensemble_forced_to_say_a_translation_takes_means_too(three, corpus):
+    """Its perplexity is of the mean probability, its links of the strongest mean weight."""
+    total, pairs, links = 0.0, corpus.test[:16], []
+    for pair in pairs:
+        losses, weights = zip(*(forced(model, pair.source, pair.target) for model in three))
+        total -= float(torch.stack(losses).exp().mean(0).log().sum())
+        strongest = (weights[0] + weights[1]).argmax(-1)  # the third model does not attend
+        links.append({(strongest[t], t) for t in range(len(pair.target))})
+    tokens = sum(len(pair.target) + 1 for pair in pairs)
+    assert perplexity(Ensemble(three), pairs) == pytest.approx(math.exp(total / tokens))
+    assert force_align(Ensemble(three), pairs) == links
 
 
 def test_an_ensemble_is_a_module_of_its_members(three, corpus):
     """What PyTorch does to a module it does to every member: device, precision, parameters."""
-    ensemble = Ensemble(three)
+    ensemble = Ensemble([Ensemble(three[:2]), three[2]])
+    assert list(ensemble.members) == three  # an ensemble joins another member by member
     assert sum(w.numel() for w in ensemble.parameters()) == sum(
         w.numel() for model in three for w in model.parameters()
     )
@@ -589,7 +453,7 @@ def test_no_member_drops_anything_and_each_keeps_its_mode(three, corpus):
     assert [model.training for model in three] == [False, True, False]
 
 
-def test_an_ensemble_of_nothing_or_of_unlike_vocabularies_is_refused(corpus):
+def test_what_makes_no_ensemble_is_refused(corpus):
     with pytest.raises(ValueError, match="at least one model"):
         Ensemble([])
     one = rnnsearch(corpus, hidden=4)
@@ -616,8 +480,11 @@ def test_force_align_takes_the_strongest_source_word_of_each_target_word(sharp, 
 
 def test_bad_input_to_force_align_is_named(sharp, corpus):
     assert force_align(sharp, []) == []
-    with pytest.raises(ValueError, match=r"\(rnnencdec\) does not attend, so it has no alignment"):
-        force_align(rnnencdec(corpus, hidden=4), corpus.test)
+    fixed = rnnencdec(corpus, hidden=4)
+    for model, name in ((fixed, "rnnencdec"), (Ensemble([fixed, fixed]), "ensemble")):
+        assert beam_search(model, [["w1", "w2"]])[0].alignment is None
+        with pytest.raises(ValueError, match=rf"\({name}\) does not attend"):
+            force_align(model, corpus.test)
     with pytest.raises(ValueError, match=r"shift must be 0 .* or 1 .*, not 2"):
         force_align(sharp, corpus.test, shift=2)
 

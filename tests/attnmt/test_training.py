@@ -1,5 +1,6 @@
 """training.py: recipes are data, and fit follows them."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -40,18 +41,36 @@ def test_perplexity_falls_and_the_history_tells(corpus, capsys):
     assert "epoch 6/6" in shown and "tokens/s" in shown
 
 
-def test_the_first_step_is_adam_on_the_mean_loss_by_hand(corpus):
-    """Adam's first step moves each weight by the learning rate against its gradient's sign."""
-    recipe = Recipe(epochs=1, batch_size=len(corpus.train), learning_rate=1e-3, clip=1e9)
-    model, twin = rnnsearch(corpus, hidden=5), rnnsearch(corpus, hidden=5)
+# How far each optimiser's first step takes a weight, at the rate r, of the gradient g.
+FIRST_STEPS = {
+    "sgd": lambda r, g: -r * g,
+    "adam": lambda r, g: -r * g / (g.abs() + 1e-8),  # Kingma and Ba 2015, algorithm 1
+    # Zeiler 2012, algorithm 1, with the rho 0.95 and the epsilon 1e-6 of Bahdanau et al. 2015
+    "adadelta": lambda r, g: -r * 1e-3 * g / (0.05 * g**2 + 1e-6).sqrt(),
+}
+
+
+@pytest.mark.parametrize("clip", [1e9, 1e-3], ids=["as it is", "clipped"])
+@pytest.mark.parametrize("per", ["token", "sentence"])
+@pytest.mark.parametrize(("optimiser", "rate"), [("sgd", 0.01), ("adam", 1e-3), ("adadelta", 1.0)])
+def test_one_step_by_hand(corpus, optimiser, rate, per, clip):
+    """With all of train as the batch; the gradient is of the mean loss, clipped by its norm."""
+    size = len(corpus.train)
+    recipe = Recipe(1, size, learning_rate=rate, clip=clip, optimiser=optimiser, per=per)
+    model, twin = (rnnsearch(corpus, hidden=5).double() for _ in range(2))
     fit(model, corpus, recipe, device="cpu", progress=False)
-    vocabularies = twin.source_vocabulary, twin.target_vocabulary
-    (batch,) = batches(corpus.train, *vocabularies, len(corpus.train), 20, 0)
-    loss = twin.token_losses(batch).mean()
-    loss.backward()
-    for moved, weights in zip(model.parameters(), twin.parameters(), strict=True):
-        step = -1e-3 * weights.grad / (weights.grad.abs() + 1e-8)
-        torch.testing.assert_close(moved, weights + step, rtol=0, atol=2e-5)
+    (batch,) = batches(corpus.train, twin.source_vocabulary, twin.target_vocabulary, size, 20, 0)
+    twin.token_losses(batch).sum().backward()
+    tokens = sum(len(pair.target) + 1 for pair in corpus.train)
+    grads = [
+        weights.grad / {"token": tokens, "sentence": size}[per] for weights in twin.parameters()
+    ]
+    norm = torch.cat([grad.flatten() for grad in grads]).norm()
+    assert 1e-3 < norm < 1e9
+    for old, new, grad in zip(twin.parameters(), model.parameters(), grads, strict=True):
+        grad = grad * min(1, clip / norm)
+        expected = old + FIRST_STEPS[optimiser](rate, grad)
+        torch.testing.assert_close(new, expected, rtol=0, atol=1e-6)
 
 
 def test_the_train_perplexity_is_per_token_padding_left_out(corpus):
@@ -62,11 +81,13 @@ def test_the_train_perplexity_is_per_token_padding_left_out(corpus):
     assert epoch.train_perplexity == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_seed_decides_everything(corpus):
+def test_the_seed_decides_everything_and_leaves_the_generator_outside_alone(corpus):
     def train(seed):
         model = rnnsearch(corpus, hidden=5)
         torch.rand(seed + 1)  # whatever was drawn before must not matter
+        before = torch.get_rng_state()
         fit(model, corpus, Recipe(epochs=1, batch_size=30), seed, device="cpu", progress=False)
+        assert torch.equal(torch.get_rng_state(), before)
         return weights_of(model)
 
     assert torch.equal(train(0), train(0))
@@ -89,46 +110,22 @@ def test_each_epoch_and_each_seed_reads_the_pairs_in_another_order(corpus, monke
         assert epoch not in epochs[:number]
 
 
-def test_training_leaves_the_random_generator_outside_alone(corpus):
-    torch.manual_seed(5)
-    expected = torch.rand(2)
-    torch.manual_seed(5)
-    fit(rnnsearch(corpus, hidden=3), corpus, Recipe(epochs=1), device="cpu", progress=False)
-    assert torch.equal(torch.rand(2), expected)
-
-
-def test_the_gradient_is_clipped(corpus):
-    one = Recipe(epochs=1, batch_size=len(corpus.train), learning_rate=1e-3, clip=1e-9)
-    model = rnnsearch(corpus, hidden=5)
-    before = weights_of(model)
-    fit(model, corpus, one, device="cpu", progress=False)
-    # Adam divides by |g| + 1e-8: a gradient of norm 1e-9 in all moves weights far less than 1e-3
-    assert float((weights_of(model) - before).detach().abs().max()) < 1e-4
-
-
-def test_the_learning_rate_is_halved_after_some_epochs():
-    recipe = Recipe(learning_rate=1.0, halve_after=5)
-    assert [recipe.learning_rate_of(epoch) for epoch in (1, 5, 6, 7, 8)] == [1, 1, 0.5, 0.25, 0.125]
-    constant = Recipe(learning_rate=1.0, halve_after=None)
-    assert constant.learning_rate_of(100) == 1
-
-
-def test_halvings_may_lie_several_epochs_apart():
-    """A recipe that is twice as long has the rates of the short one, each twice as long."""
-    short = Recipe(epochs=5, learning_rate=1.0, halve_after=2)
-    long = Recipe(epochs=10, learning_rate=1.0, halve_after=4, halve_every=2)
-    rates = [short.learning_rate_of(epoch) for epoch in range(1, 6)]
-    twice = [long.learning_rate_of(epoch) for epoch in range(1, 11)]
-    assert twice == [rate for rate in rates for _ in range(2)]
-
-
-def test_a_falling_rate_comes_down_in_a_straight_line_over_all_epochs():
-    recipe = Recipe(epochs=4, learning_rate=1.0, halve_after=None, fall=True)
-    times = [(epoch, done) for epoch in (1, 2, 3, 4) for done in (0.0, 0.5)]
-    rates = [recipe.learning_rate_of(epoch, done) for epoch, done in times]
-    assert rates == [1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
-    both = Recipe(epochs=4, learning_rate=1.0, halve_after=2, fall=True)
-    assert both.learning_rate_of(3) == 1 / 2 / 2  # half of it is over, and it is halved once
+@pytest.mark.parametrize(
+    ("recipe", "rates"),
+    [
+        (Recipe(learning_rate=1.0, halve_after=5), [1, 1, 1, 1, 1, 1 / 2, 1 / 4, 1 / 8]),
+        (Recipe(learning_rate=1.0, halve_after=None), [1] * 8),
+        (Recipe(learning_rate=1.0, halve_after=2, halve_every=2), [1, 1, 1 / 2, 1 / 2, 1 / 4]),
+        (Recipe(4, learning_rate=1.0, halve_after=None, fall=True), [1, 3 / 4, 2 / 4, 1 / 4]),
+        (Recipe(4, learning_rate=1.0, halve_after=2, fall=True), [1, 3 / 4, 1 / 4, 1 / 16]),
+        # Luong et al. 2015, section 4.1
+        (LUONG, [1] * 5 + [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32]),
+        (LUONG_DROPOUT, [1] * 8 + [1 / 2, 1 / 4, 1 / 8, 1 / 16]),
+    ],
+)
+def test_the_learning_rate_of_each_epoch(recipe, rates):
+    """It is halved after some epochs, or comes down in a straight line, or both."""
+    assert [recipe.learning_rate_of(epoch) for epoch in range(1, len(rates) + 1)] == rates
 
 
 def test_a_falling_rate_falls_from_step_to_step(corpus, monkeypatch):
@@ -147,69 +144,34 @@ def test_a_falling_rate_falls_from_step_to_step(corpus, monkeypatch):
     assert rates == pytest.approx([1 - done / steps for done in range(steps)])
 
 
-@pytest.mark.parametrize("name", ["epochs", "batch_size", "pool", "halve_every"])
-@pytest.mark.parametrize("value", [0, -1, math.nan, True, 1.5])
-def test_a_recipe_counts_in_whole_numbers(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
-        Recipe(**{name: value})
+ABOVE_0 = (0, -1, math.nan, "nan", "fast", None, True)
 
 
-@pytest.mark.parametrize("name", ["learning_rate", "clip"])
-@pytest.mark.parametrize("value", [0, -1, math.nan, "nan", "fast", None, True])
-def test_a_rate_that_is_no_positive_number_is_told_by_its_value(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be a positive number, not {value!r}"):
-        Recipe(**{name: value})
-
-
-@pytest.mark.parametrize("name", ["optimiser", "per", "keep"])
-def test_a_recipe_must_choose_what_there_is(name):
-    with pytest.raises(ValueError, match=rf"{name} must be one of .*, not 'other'"):
-        Recipe(**{name: "other"})
+@pytest.mark.parametrize(
+    ("names", "values", "message"),
+    [
+        (
+            ("epochs", "batch_size", "pool", "halve_every"),
+            (0, -1, math.nan, True, 1.5),
+            "{} must be a whole number of at least 1",
+        ),
+        (("learning_rate", "clip"), ABOVE_0, "{} must be a positive number, not {!r}"),
+        (("optimiser", "per", "keep"), ("other",), "{} must be one of .*, not {!r}"),
+    ],
+)
+def test_a_recipe_that_makes_no_sense_is_refused(names, values, message):
+    for name, value in itertools.product(names, values):
+        with pytest.raises(ValueError, match=message.format(name, value)):
+            Recipe(**{name: value})
 
 
 def test_the_papers_recipes():
     """Bahdanau et al. 2015, appendix B.2; Luong et al. 2015, section 4.1."""
     assert (BAHDANAU.optimiser, BAHDANAU.learning_rate, BAHDANAU.clip) == ("adadelta", 1, 1)
     assert (BAHDANAU.batch_size, BAHDANAU.pool, BAHDANAU.halve_after) == (80, 20, None)
-    for recipe, epochs, last in ((LUONG, 10, 5), (LUONG_DROPOUT, 12, 8)):
+    for recipe, epochs in ((LUONG, 10), (LUONG_DROPOUT, 12)):
         assert (recipe.optimiser, recipe.clip, recipe.batch_size) == ("sgd", 5, 128)
         assert (recipe.epochs, recipe.per) == (epochs, "sentence")
-        rates = [recipe.learning_rate_of(epoch) for epoch in range(1, epochs + 1)]
-        assert rates == [1] * last + [0.5**n for n in range(1, epochs - last + 1)]
-
-
-def one_step(corpus, **settings):
-    """The weights before and after one step with all of train as the batch, and the gradient."""
-    size = len(corpus.train)
-    model, twin = rnnsearch(corpus, hidden=5), rnnsearch(corpus, hidden=5)
-    fit(model, corpus, Recipe(1, size, **settings), device="cpu", progress=False)
-    (batch,) = batches(corpus.train, twin.source_vocabulary, twin.target_vocabulary, size, 20, 0)
-    twin.token_losses(batch).sum().backward()
-    tokens = sum(len(pair.target) + 1 for pair in corpus.train)
-    grads = [weights.grad for weights in twin.parameters()]
-    before, after = list(twin.parameters()), list(model.parameters())
-    return before, after, grads, {"token": tokens, "sentence": size}
-
-
-@pytest.mark.parametrize("per", ["token", "sentence"])
-def test_one_step_of_sgd_by_hand(corpus, per):
-    rate = {"token": 0.1, "sentence": 0.01}[per]
-    settings = {"learning_rate": rate, "clip": 1e9, "optimiser": "sgd", "per": per}
-    before, after, grads, count = one_step(corpus, **settings)
-    for old, new, grad in zip(before, after, grads):
-        torch.testing.assert_close(new, old - rate * grad / count[per], rtol=0, atol=1e-6)
-
-
-def test_one_step_of_adadelta_by_hand(corpus):
-    """Zeiler 2012, algorithm 1, with the rho and the epsilon of Bahdanau et al. 2015."""
-    settings = {"learning_rate": 1.0, "clip": 1e9, "optimiser": "adadelta", "per": "sentence"}
-    before, after, grads, count = one_step(corpus, **settings)
-    rho, epsilon = 0.95, 1e-6
-    for old, new, grad in zip(before, after, grads):
-        grad = grad / count["sentence"]
-        mean_square = (1 - rho) * grad**2
-        step = -(epsilon**0.5) / (mean_square + epsilon).sqrt() * grad
-        torch.testing.assert_close(new, old + step, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("keep", ["last", "best"])
@@ -249,21 +211,24 @@ def test_a_history_recorded_before_bleu_was_can_be_read():
     assert new == Recipe(3) and (new.optimiser, new.per, new.keep) == ("adam", "token", "last")
 
 
-@pytest.mark.parametrize("part", ["train", "valid"])
-def test_a_corpus_with_nothing_to_learn_or_to_judge_by_is_refused_at_once(corpus, part):
-    model = rnnsearch(corpus, hidden=3)
-    empty = replace(corpus, **{part: []})
-    empty.__dict__.update(  # the vocabularies of the whole corpus
-        source_vocabulary=corpus.source_vocabulary, target_vocabulary=corpus.target_vocabulary
-    )
-    with pytest.raises(ValueError, match="made-up needs pairs in both train and valid"):
-        fit(model, empty)
-
-
-def test_a_model_of_another_vocabulary_is_refused(corpus):
-    other = made_up_corpus(train=3, seed=9)
+def test_what_cannot_be_trained_or_where_is_refused_at_once(corpus, monkeypatch):
+    model, other = rnnsearch(corpus, hidden=3), rnnsearch(made_up_corpus(train=3, seed=9), hidden=3)
+    for part in ("train", "valid"):
+        empty = replace(corpus, **{part: []})
+        empty.__dict__.update(  # the vocabularies of the whole corpus
+            source_vocabulary=corpus.source_vocabulary, target_vocabulary=corpus.target_vocabulary
+        )
+        with pytest.raises(ValueError, match="made-up needs pairs in both train and valid"):
+            fit(model, empty)
     with pytest.raises(ValueError, match=r"source_vocabulary is not that of made-up"):
-        fit(rnnsearch(other, hidden=3), corpus)
+        fit(other, corpus)
+    there = "cuda" if torch.cuda.is_available() else "cpu"
+    assert best_device().type == chosen_device().type == there
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="device is cuda, but PyTorch sees no GPU here"):
+        fit(model, corpus, device="cuda")
+    with pytest.raises(ValueError, match="device must be cpu or cuda, not 'tpu9'"):
+        fit(model, corpus, device="tpu9")
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
@@ -275,20 +240,6 @@ def test_training_on_a_gpu_gives_the_same_losses(corpus):
     assert on_gpu.device == "cuda"
     for one, other in zip(on_cpu.epochs, on_gpu.epochs, strict=True):
         assert one.valid_perplexity == pytest.approx(other.valid_perplexity, rel=1e-2)
-
-
-def test_the_device_is_chosen_by_itself():
-    there = "cuda" if torch.cuda.is_available() else "cpu"
-    assert best_device().type == chosen_device().type == there
-
-
-def test_a_device_that_is_not_there_is_refused(corpus, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    model = rnnsearch(corpus, hidden=3)
-    with pytest.raises(ValueError, match="device is cuda, but PyTorch sees no GPU here"):
-        fit(model, corpus, device="cuda")
-    with pytest.raises(ValueError, match="device must be cpu or cuda, not 'tpu9'"):
-        fit(model, corpus, device="tpu9")
 
 
 @pytest.mark.parametrize("per", ["token", "sentence"])
