@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from attnmt.book.coverage import content_words, measure_coverage, trigrams_again
-from attnmt.corpus import Corpus
 from attnmt.evidence.plan import load_corpus
+from attnmt.pairs import Corpus
 from attnmt.vocab import SPECIALS, UNK, tokenise
 from studies.study import head_of, recorded_on, save_store, store_of, translations_of
 

@@ -10,9 +10,9 @@ recorded: it takes a few seconds. Usage: make study NAME=first_words
 
 from collections.abc import Sequence
 
-from attnmt.corpus import Pair
 from attnmt.evidence.plan import load_corpus
 from attnmt.evidence.store import recorded
+from attnmt.pairs import Pair
 from attnmt.vocab import tokenise
 from studies.study import head_of, save_store, store_of, translations_of
 

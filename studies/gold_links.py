@@ -19,9 +19,9 @@ from collections.abc import Sequence, Set
 from importlib.metadata import version
 
 from attnmt import alignment_error_rate, force_align, multi30k
-from attnmt.corpus import Corpus, Link, Pair
 from attnmt.evidence.links import BY, best_possible, diagonal, gold_links, gold_pairs
 from attnmt.evidence.store import load_run
+from attnmt.pairs import Corpus, Link, Pair
 from studies.study import head_of, open_store, recorded_on, save_store, store_of, trained_model
 
 STORE = store_of(__file__)

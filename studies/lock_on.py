@@ -17,10 +17,10 @@ from torch import nn
 
 from attnmt import grammar_corpus, luong, perplexity
 from attnmt.batches import Batch, batches
-from attnmt.corpus import Corpus
 from attnmt.evidence.links import gold_mass, spread_of_scores
 from attnmt.fast import sooner
 from attnmt.model import Translator, seeded
+from attnmt.pairs import Corpus
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)

@@ -32,12 +32,12 @@ from attnmt import (
 from attnmt.attention import Local
 from attnmt.batches import Batch, make_batch
 from attnmt.book.window_alone import attend_within
-from attnmt.corpus import Corpus, Pair
 from attnmt.evidence.joined import join
 from attnmt.evidence.links import diagonal, error_of, windows_on
 from attnmt.fast import sooner
 from attnmt.metrics import texts
 from attnmt.model import evaluating
+from attnmt.pairs import Corpus, Pair
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)

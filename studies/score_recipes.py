@@ -18,9 +18,9 @@ from typing import Any
 import torch
 
 from attnmt import Recipe, Translator, fit
-from attnmt.corpus import Corpus
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import load_corpus, model_arguments, read_plan
+from attnmt.pairs import Corpus
 from studies.study import head_of, open_store, save_store, store_of
 
 STORE = store_of(__file__)

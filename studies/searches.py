@@ -17,12 +17,12 @@ import numpy as np
 
 from attnmt import Ensemble, beam_search, greedy, replace_unknown
 from attnmt.book.demonstrations import TEST_PAIRS
-from attnmt.corpus import Pair
 from attnmt.decoding import Searchable, Translation
 from attnmt.evidence.comparison import BLEU_SCORE, LENGTH, by_sentences
 from attnmt.evidence.plan import load_corpus
 from attnmt.evidence.store import load_statistics, recorded
 from attnmt.metrics import bleu_statistics, texts
+from attnmt.pairs import Pair
 from studies.study import head_of, open_store, save_store, store_of, trained_model
 
 STORE = store_of(__file__)

@@ -23,11 +23,11 @@ from numpy.typing import ArrayLike
 from attnmt.book.figures import plots
 from attnmt.book.figures.svg import alignment_svg
 from attnmt.book.live.weights import pretrained
-from attnmt.corpus import Pair
 from attnmt.decoding import greedy
 from attnmt.evidence.links import windows_on
 from attnmt.files import write_aside
 from attnmt.model import Translator
+from attnmt.pairs import Pair
 from press.phrases import Dictionary
 
 TRAININGS = Path(__file__).with_name("trainings.json")

@@ -30,7 +30,7 @@ from attnmt.metrics import alignment_error_by_class, alignment_error_rate
 from attnmt.metrics import bleu, bleu_by_length, chrf, paired_bootstrap, perplexity
 from attnmt.metrics import texts, without_unknown
 from attnmt.batches import make_batch, pad
-from attnmt.corpus import Corpus, Pair
+from attnmt.pairs import Corpus, Pair
 from attnmt.corpus import corpus_from_files, grammar_corpus, multi30k
 from attnmt.vocab import BOS, EOS, PAD, Vocabulary, detokenise, tokenise
 from attnmt.text import DataUnavailable

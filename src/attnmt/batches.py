@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from attnmt.checks import whole
-from attnmt.corpus import Pair
+from attnmt.pairs import Pair
 from attnmt.vocab import BOS, EOS, PAD, Vocabulary
 
 

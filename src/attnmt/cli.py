@@ -25,7 +25,7 @@ from attnmt import __version__
 from attnmt.book.live import shown
 from attnmt.book.live.view import show_live
 from attnmt.checks import ArgumentError, one_of
-from attnmt.corpus import PARTS, Corpus, corpus_of
+from attnmt.corpus import corpus_of
 from attnmt.decoding import beam_search, force_align
 from attnmt.evidence import record as recording
 from attnmt.evidence.models import load
@@ -34,7 +34,7 @@ from attnmt.evidence.store import save_run
 from attnmt.metrics import alignment_error_rate, bleu, bleu_by_protocol, perplexity, texts
 from attnmt.model import CONSTRUCTORS
 from attnmt.options import Makers, Parser, Settings, add_command, arguments_of, from_file, plain
-from attnmt.pairs import BLEU_TOKENISER, CEILING
+from attnmt.pairs import BLEU_TOKENISER, CEILING, PARTS, Corpus
 from attnmt.recipes import RECIPES, CrossEntropy, Recipe, likelihood, precision_on
 from attnmt.text import TextWarning
 from attnmt.text.subwords import cut_pairs

@@ -19,7 +19,7 @@ from typing import Any
 from attnmt.checks import file_name, flag, one_of, text_of, whole
 from attnmt.grammar import Sample, written
 from attnmt.grammar.store import draw_once, uncollected
-from attnmt.pairs import PARTS, Corpus, Link, Pair, take_pairs, warn_of_text, without_long_pieces
+from attnmt.pairs import PARTS, Corpus, Pair, take_pairs, warn_of_text, without_long_pieces
 from attnmt.text import (
     MULTI30K_URL,
     TextWarning,
@@ -30,9 +30,6 @@ from attnmt.text import (
 )
 from attnmt.text.subwords import in_pieces, in_words
 from attnmt.vocab import TOKENISERS
-
-__all__ = ["PARTS", "Corpus", "Link", "Pair", "corpus_from_files", "corpus_of", "grammar_corpus"]
-__all__ += ["multi30k", "same_sentences", "take_pairs"]
 
 
 def _as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,7 +98,7 @@ def corpus_from_files(
             parallel text; the message names the argument, or file and line.
 
     Warns:
-        TextWarning: what one should know of the text, see :func:`warn_of_text`.
+        TextWarning: what one should know of the text, see ``attnmt.pairs.warn_of_text``.
     """
     origin = _as_json({"name": "files", **locals()})
     files: dict[str, tuple[Any, Any]] = {"train": (source, target)}

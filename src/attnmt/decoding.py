@@ -19,9 +19,9 @@ from torch import Tensor, nn
 
 from attnmt.batches import Batch, Source, make_batch, pad
 from attnmt.checks import at_least, flag, text_of, whole
-from attnmt.corpus import Link, Pair
 from attnmt.fast import sooner
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
+from attnmt.pairs import Link, Pair
 from attnmt.text import TextWarning
 from attnmt.text.processed import traces
 from attnmt.text.subwords import join_alignment, strongest_links

@@ -15,10 +15,10 @@ from sacrebleu.significance import PairedTest, Result
 
 from attnmt.batches import by_length, make_batch
 from attnmt.checks import flag, one_of, whole
-from attnmt.corpus import Link, Pair
 from attnmt.decoding import Model, Translation
 from attnmt.fast import sooner
 from attnmt.model import Vocabularies, evaluating
+from attnmt.pairs import Link, Pair
 from attnmt.vocab import SPECIALS, UNK
 
 Side = Sequence[str]  # a sentence for each pair: what a system wrote, or the references

@@ -144,7 +144,7 @@ class Corpus:
 
     @cached_property
     def ceiling(self) -> float:
-        """BLEU of the references themselves, cut into words and joined again: what can be reached.
+        """The BLEU that can be reached, that of the references, cut into words and joined again.
 
         Measured on the first ``SAMPLE`` pairs of ``test``, or of what there is.
         """
@@ -161,7 +161,7 @@ class Corpus:
 
     @cached_property
     def unspaced(self) -> list[str]:
-        """Which of source and target are written without spaces: that words are not seen."""
+        """The sides, source or target, that are written without spaces; no words are seen."""
         pairs = (self.train or self.test or self.valid)[:SAMPLE]
         sides = {
             "source": "".join(pair.source_text for pair in pairs),
@@ -171,7 +171,7 @@ class Corpus:
 
     @property
     def bleu_tokeniser(self) -> str:
-        """How sacreBLEU should part the target: ``"13a"``, or another if it has no spaces."""
+        """The sacreBLEU tokeniser for the target, ``"13a"``, or another if it has no spaces."""
         if "target" not in self.unspaced or self.tokeniser == "spaces":
             return BLEU_TOKENISER
         return BLEU_TOKENISERS.get(self.target_language, "char")

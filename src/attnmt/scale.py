@@ -24,8 +24,8 @@ from attnmt import __version__
 from attnmt import training as core
 from attnmt.batches import Batch, Source
 from attnmt.checks import one_of, whole
-from attnmt.corpus import Corpus, Pair, take_pairs
 from attnmt.files import Checkpoint, remove_leftovers
+from attnmt.pairs import Corpus, Pair, take_pairs
 from attnmt.text import DataUnavailable, data_folder
 from attnmt.training import History, Training, chosen_device
 from attnmt.vocab import TOKENISERS

@@ -22,12 +22,12 @@ from tqdm import tqdm
 
 from attnmt.batches import Batch, batches
 from attnmt.checks import ArgumentError, whole
-from attnmt.corpus import Corpus
 from attnmt.decoding import greedy
 from attnmt.fast import sooner, without_denormals
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.metrics import MOST_NATS, bleu, perplexity, texts
 from attnmt.model import SIDES, Translator
+from attnmt.pairs import Corpus
 from attnmt.recipes import OPTIMISERS, Recipe, likelihood
 
 # ------------------------------------------------------------------------- what a training tells

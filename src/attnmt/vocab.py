@@ -1,7 +1,7 @@
 """Words and numbers: tokenise, detokenise, and the vocabulary between words and indices.
 
 A sentence travels ``text -> words -> indices`` into a model and ``indices -> words -> text`` out of
-it. The tokeniser is Moses's (:mod:`attnmt.text.moses`), the one both papers' data went through.
+it. The tokeniser is Moses's (``attnmt.text.moses``), the one both papers' data went through.
 Where words are cut into subwords, these stand in the words' place: see ``attnmt.text.subwords``.
 """
 
@@ -22,7 +22,7 @@ def tokenise(text: str, language: str, lower: bool = False, *, marks: bool = Tru
     """Split a sentence into words and punctuation marks, by the rules of Moses.
 
     :func:`detokenise` joins them to the same sentence. Where it could not know how, a word carries
-    a mark: ``‿`` for a place without a space, ``␣`` for one with a space (:mod:`.moses`).
+    a mark (``attnmt.text.moses``): ``‿`` for a place without a space, ``␣`` for one with a space.
 
     >>> tokenise("Der Hund schläft.", "de")
     ['Der', 'Hund', 'schläft', '.']
@@ -30,7 +30,7 @@ def tokenise(text: str, language: str, lower: bool = False, *, marks: bool = Tru
     ['Wie', 'geht', "‿'", 's', '?']
 
     Args:
-        text: one sentence; it is brought into the form that :func:`.clean` describes.
+        text: one sentence; first brought into the form of ``attnmt.text.characters.clean``.
         language: two letters, such as ``"de"``; it decides on apostrophes and abbreviations.
         lower: write everything in lower case.
         marks: whether words may carry marks. What a model only reads needs none.

@@ -22,7 +22,6 @@ from attnmt import Recipe, Translator, __version__, beam_search, cli, fit, greed
 from attnmt.book import pretrained
 from attnmt.book.live import shown as shown_pages
 from attnmt.book.live import view
-from attnmt.corpus import Corpus
 from attnmt.evidence import record as recording
 from attnmt.evidence import store
 from attnmt.evidence.plan import CORPORA, planned
@@ -30,6 +29,7 @@ from attnmt.evidence.store import load_run
 from attnmt.metrics import bleu_by_protocol
 from attnmt.model import rnnsearch, sutskever
 from attnmt.options import from_file
+from attnmt.pairs import Corpus
 from attnmt.recipes import CrossEntropy, precision_on
 
 SMALL = [

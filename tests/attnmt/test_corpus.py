@@ -13,7 +13,7 @@ import pytest
 
 import attnmt.text
 from attnmt import DataUnavailable, multi30k
-from attnmt.corpus import take_pairs
+from attnmt.pairs import take_pairs
 from attnmt.text import data_folder
 
 pytestmark = pytest.mark.usefixtures("no_proxy")

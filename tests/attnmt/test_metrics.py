@@ -24,7 +24,6 @@ from attnmt import (
     rnnsearch,
 )
 from attnmt.batches import make_batch
-from attnmt.corpus import Corpus, take_pairs
 from attnmt.metrics import (
     alignment_error_by_class,
     alignment_statistics,
@@ -39,6 +38,7 @@ from attnmt.metrics import (
     texts,
     without_unknown,
 )
+from attnmt.pairs import Corpus, take_pairs
 from attnmt.text.subwords import in_pieces
 
 # ------------------------------------------------------------------------------------ perplexity

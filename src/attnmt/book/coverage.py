@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from attnmt.corpus import Pair
+from attnmt.pairs import Pair
 from attnmt.vocab import Vocabulary
 
 CONTENT = frozenset({"noun", "name", "verb", "adjective", "adverb", "number"})

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from IPython.display import Markdown
 
 from attnmt.book.tables import NOTHING, table, with_range
-from attnmt.corpus import Corpus, Pair, multi30k
+from attnmt.corpus import multi30k
 from attnmt.decoding import Translation, greedy
 from attnmt.evidence.plan import read_plan
 from attnmt.evidence.record import record, translate_sample
 from attnmt.evidence.store import Run, SampleTranslation, load_run
 from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, texts
 from attnmt.model import Translator
+from attnmt.pairs import Corpus, Pair
 from attnmt.recipes import Recipe
 from attnmt.text import DataUnavailable
 from attnmt.training import History

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from attnmt.attention import Attention, Dot, Global
 from attnmt.batches import pad
-from attnmt.corpus import Pair
 from attnmt.decoder import LuongDecoder
 from attnmt.encoder import Memory, StackedLSTM
 from attnmt.model import Translator, evaluating
+from attnmt.pairs import Pair
 from attnmt.vocab import BOS
 
 CHUNK = 500  # sentences that are read at once

@@ -9,7 +9,8 @@ import random
 from collections.abc import Sequence
 
 from attnmt.checks import whole
-from attnmt.corpus import Corpus, Pair, multi30k
+from attnmt.corpus import multi30k
+from attnmt.pairs import Corpus, Pair
 
 CAPTIONS = 29_000  # pairs of Multi30k to learn from
 LONGEST = 60  # words of a joined sentence of ``valid`` and ``test``, at most

@@ -24,10 +24,10 @@ from torch import Tensor
 from attnmt.attention import Local
 from attnmt.batches import Batch, make_batch
 from attnmt.checks import one_of
-from attnmt.corpus import Corpus, Link, Pair
 from attnmt.evidence.plan import results_folder
 from attnmt.metrics import alignment_error_rate
 from attnmt.model import Translator, evaluating
+from attnmt.pairs import Corpus, Link, Pair
 
 SIDE_BY_SIDE = 64  # pairs of a batch
 WRITTEN_LINK = re.compile(r"(\d+)([-?])(\d+)")

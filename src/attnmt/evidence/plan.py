@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from attnmt.checks import one_of
-from attnmt.corpus import MAKERS, Corpus
+from attnmt.corpus import MAKERS
 from attnmt.evidence.joined import joined_captions
+from attnmt.pairs import Corpus
 from attnmt.recipes import RECIPES, Recipe
 
 CHECKOUT = Path(__file__).parents[3]

@@ -17,7 +17,6 @@ import numpy as np
 import torch
 
 from attnmt.checks import one_of
-from attnmt.corpus import Corpus, Pair
 from attnmt.decoding import (
     Translation,
     beam_search,
@@ -54,6 +53,7 @@ from attnmt.metrics import (
     without_unknown,
 )
 from attnmt.model import Translator
+from attnmt.pairs import Corpus, Pair
 from attnmt.recipes import CrossEntropy, Recipe, likelihood, precision_on
 from attnmt.text.subwords import cut_pairs, in_words
 from attnmt.training import best_device, fit

@@ -170,7 +170,7 @@ def load_statistics(name: str, folder: Path | None = None) -> dict[str, np.ndarr
     """What a run counted in each test sentence.
 
     Returns:
-        Arrays with a row for each sentence of a part of the corpus: ``PART_bleu``
+        Arrays with a row for each sentence of a part of the corpus, namely ``PART_bleu``
         (:func:`.bleu_statistics`), ``PART_chrf`` (:func:`.chrf_statistics`), ``PART_losses``
         (:func:`.sentence_losses`), ``PART_aer`` (:func:`.alignment_statistics`, where alignments
         are known and the model attends), ``PART_length`` (words of the source), ``PART_known``

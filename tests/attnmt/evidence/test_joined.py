@@ -9,9 +9,9 @@ from conftest import made_up_pair
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnmt.corpus import Corpus, Pair
 from attnmt.evidence import joined
 from attnmt.evidence.joined import LONGEST, SEVERAL, join, join_all, joined_captions, words
+from attnmt.pairs import Corpus, Pair
 
 
 def caption(number: int, length: int, longer: int = 0) -> Pair:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnmt import Pair, alignment_error_rate, force_align, greedy
-from attnmt.corpus import Corpus, multi30k
+from attnmt.corpus import multi30k
 from attnmt.evidence.links import (
     BY,
     Drawn,
@@ -32,6 +32,7 @@ from attnmt.evidence.links import (
 )
 from attnmt.evidence.plan import results_folder
 from attnmt.model import luong
+from attnmt.pairs import Corpus
 
 lengths = st.integers(1, 60)
 

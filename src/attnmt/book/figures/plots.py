@@ -11,8 +11,8 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from attnmt.book.figures import labels, svg
-from attnmt.corpus import Link, Pair
 from attnmt.metrics import Bucket
+from attnmt.pairs import Link, Pair
 from attnmt.training import History, Point
 
 MARKERS = "osD^vPX*<>"

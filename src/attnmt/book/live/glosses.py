@@ -6,7 +6,7 @@ from html import escape
 from textwrap import wrap
 
 from attnmt.book.live.view import asset
-from attnmt.corpus import Pair
+from attnmt.pairs import Pair
 
 COLUMNS = 84  # of a printed gloss
 LINES = "margin: 0 0 .2rem; line-height: 2.7"  # room for what stands below each word
