@@ -25,6 +25,7 @@ from attnmt import (
     rnnsearch,
     training,
 )
+from attnmt.alignment import alignment_error_rate
 from attnmt.evidence import joined, plan
 from attnmt.evidence import record as recording
 from attnmt.evidence.plan import planned, read_plan
@@ -38,7 +39,7 @@ from attnmt.evidence.record import (
     search_of,
 )
 from attnmt.evidence.store import save_run
-from attnmt.metrics import alignment_error_rate, chrf, chrf_of, texts
+from attnmt.metrics import chrf, chrf_of, texts
 from attnmt.model import sutskever
 from attnmt.recipes import CrossEntropy, precision_on
 from attnmt.text.subwords import in_pieces
