@@ -146,14 +146,11 @@ class Corpus:
     def ceiling(self) -> float:
         """The BLEU that can be reached, that of the references, cut into words and joined again.
 
-        Measured on the first ``SAMPLE`` pairs of ``test``, or of what there is.
+        Measured on the first ``SAMPLE`` pairs of ``test``, or of what there is, case ignored.
         """
         pairs = (self.test or self.valid or self.train)[:SAMPLE]
-        aims = [pair.target_text for pair in pairs]
-        again = [self.target_vocabulary.detokenise(pair.target) for pair in pairs]
-        if self.lower:
-            aims = [aim.lower() for aim in aims]
-            again = [text.lower() for text in again]
+        aims = [pair.target_text.lower() for pair in pairs]
+        again = [self.target_vocabulary.detokenise(pair.target).lower() for pair in pairs]
         if again == aims:
             return 100.0
         metric = BLEU(tokenize="char" if "target" in self.unspaced else BLEU_TOKENISER)
