@@ -278,3 +278,16 @@ def warn_of_text(corpus: Corpus, lines: Sequence[str]) -> None:
         found.append(f"{corpus.name}: all pairs are set aside, none is left to learn from.")
     for message in found:
         warnings.warn(message, TextWarning, stacklevel=3)
+
+
+def in_lower_case(corpus: Corpus) -> Corpus:
+    """The same corpus, its words in lower case; the raw sentences stay."""
+
+    def small(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(word.lower() for word in words)
+
+    parts: dict[str, Any] = {
+        part: [replace(p, source=small(p.source), target=small(p.target)) for p in pairs]
+        for part, pairs in corpus.parts.items()
+    }
+    return replace(corpus, lower=True, **parts)
