@@ -31,7 +31,6 @@ from attnmt.evidence.links import (
 )
 from attnmt.evidence.plan import results_folder
 from attnmt.model import luong
-from attnmt.pairs import Corpus
 
 lengths = st.integers(1, 60)
 
