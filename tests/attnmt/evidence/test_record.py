@@ -282,14 +282,6 @@ def test_of_a_model_they_are_what_loops_count(sharp, corpus):
         )
 
 
-@pytest.mark.parametrize("name", BEAMS)
-def test_a_beam_is_the_beam_of_its_name(sharp, corpus, name):
-    pairs = corpus.test[:5]
-    found = search_of(name, sharp, corpus)(pairs, [])
-    expected = beam_search(sharp, [pair.source for pair in pairs], **BEAMS[name])
-    assert [one.words for one in found] == [one.words for one in expected]
-
-
 def test_replacing_leaves_no_unknown_word(sharp, corpus):
     pairs = corpus.test[:8]
     found = greedy(sharp, [pair.source for pair in pairs])
