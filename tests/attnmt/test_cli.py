@@ -273,7 +273,7 @@ def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(
     assert run("train", tmp_path / "model", *small)[0] == 0
     shown = refused("train", tmp_path / "other", *small, "--corpus.trains", "7", exit_code=2)
     assert shown == "attnmt: corpus mine has no 'trains'. It has: train\n"
-    assert "files, mine" in " ".join(run("corpus", "--help")[1].split())
+    assert "joined, mine" in " ".join(run("corpus", "--help")[1].split())
 
 
 def test_a_mistake_inside_a_corpus_is_one_line_or_a_traceback(run, monkeypatch):
