@@ -7,7 +7,8 @@ An order of reading, equations first::
     decoder     the step: previous word, state and context to the next word
     model       encoder and decoder as one translator; the papers' models by name
     training    the loop: batches, losses, clipped gradients, validation, checkpoints
-    decoding    greedy search, beam search, ensembles, unknown words
+    decoding    greedy search, beam search, ensembles
+    alignment   which words belong together; alignment error; unknown words
 
 Then the text (``vocab``, ``pairs``, ``corpus``, ``batches``), how to train (``recipes``), what
 measures a translator (``metrics``), the Transformer of chapter 9 (``attention_only``), the same
@@ -25,8 +26,8 @@ from attnmt.model import Translator, luong, rnnencdec, rnnsearch, sutskever
 from attnmt.training import History, fit
 from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT, Recipe
 from attnmt.decoding import Ensemble, Translation, beam_search, greedy
-from attnmt.decoding import force_align, read_dictionary, replace_unknown
-from attnmt.metrics import alignment_error_by_class, alignment_error_rate
+from attnmt.alignment import force_align, read_dictionary, replace_unknown
+from attnmt.alignment import alignment_error_by_class, alignment_error_rate
 from attnmt.metrics import bleu, bleu_by_length, chrf, paired_bootstrap, perplexity
 from attnmt.metrics import texts, without_unknown
 from attnmt.batches import make_batch, pad

@@ -22,16 +22,17 @@ from typing import Any
 import torch
 
 from attnmt import __version__
+from attnmt.alignment import alignment_error_rate, force_align
 from attnmt.book.live import shown
 from attnmt.book.live.view import show_live
 from attnmt.checks import ArgumentError, one_of
 from attnmt.corpus import corpus_of
-from attnmt.decoding import beam_search, force_align
+from attnmt.decoding import beam_search
 from attnmt.evidence import record as recording
 from attnmt.evidence.models import load
 from attnmt.evidence.plan import CORPORA, planned, read_plan, results_folder
 from attnmt.evidence.store import save_run
-from attnmt.metrics import alignment_error_rate, bleu, bleu_by_protocol, perplexity, texts
+from attnmt.metrics import bleu, bleu_by_protocol, perplexity, texts
 from attnmt.model import CONSTRUCTORS
 from attnmt.options import Makers, Parser, Settings, add_command, arguments_of, from_file, plain
 from attnmt.pairs import BLEU_TOKENISER, CEILING, PARTS, Corpus

@@ -10,7 +10,6 @@ import random
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -19,7 +18,15 @@ from typing import Any
 from attnmt.checks import file_name, flag, one_of, text_of, whole
 from attnmt.grammar import Sample, written
 from attnmt.grammar.store import draw_once, uncollected
-from attnmt.pairs import PARTS, Corpus, Pair, take_pairs, warn_of_text, without_long_pieces
+from attnmt.pairs import (
+    PARTS,
+    Corpus,
+    Pair,
+    in_lower_case,
+    take_pairs,
+    warn_of_text,
+    without_long_pieces,
+)
 from attnmt.text import (
     MULTI30K_URL,
     TextWarning,
@@ -498,16 +505,3 @@ def _fitting(
     if found.lower and not source.lower:
         raise ValueError(f"{path} keeps capitals, and the corpus has none: leave out lower")
     return found if found.lower == source.lower else in_lower_case(found)
-
-
-def in_lower_case(corpus: Corpus) -> Corpus:
-    """The same corpus, its words in lower case; the raw sentences stay."""
-
-    def small(words: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(word.lower() for word in words)
-
-    parts: dict[str, Any] = {
-        part: [replace(p, source=small(p.source), target=small(p.target)) for p in pairs]
-        for part, pairs in corpus.parts.items()
-    }
-    return replace(corpus, lower=True, **parts)

@@ -1,4 +1,4 @@
-"""Search for a translation, and read alignments off a model.
+"""Search for a translation.
 
 Search asks two things of a model: ``start``, which reads source sentences, and ``step``, which
 takes the words written last and answers with log p of every next word. So whatever has the two is
@@ -7,8 +7,7 @@ takes the words written last and answers with log p of every next word. So whate
 
 import math
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, Self, cast
@@ -17,15 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attnmt.batches import Batch, Source, make_batch, pad
+from attnmt.batches import Batch, Source, pad
 from attnmt.checks import at_least, flag, text_of, whole
 from attnmt.fast import sooner
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
-from attnmt.pairs import Link, Pair
 from attnmt.text import TextWarning
 from attnmt.text.processed import traces
-from attnmt.text.subwords import join_alignment, strongest_links
-from attnmt.vocab import BOS, EOS, PAD, SPECIALS, UNK
+from attnmt.text.subwords import join_alignment
+from attnmt.vocab import BOS, EOS, PAD, UNK
 
 Words = Sequence[str]
 Sentences = Sequence[Words]
@@ -243,7 +241,7 @@ def greedy(
     _check(sentences)
     flag(unknown=unknown)
     search = partial(_greedy, model, unknown)
-    return _answers(model, sentences, search, [*map(len, sentences)], batch_size)
+    return answer_in_batches(model, sentences, search, [*map(len, sentences)], batch_size)
 
 
 def _greedy(model: Searchable, unknown: bool, sentences: Sentences) -> list[Translation]:
@@ -329,7 +327,7 @@ def beam_search(
     flag(unknown=unknown)
     how = Beam(beam, length_penalty, n_best, unknown=unknown)
     search = partial(_beam_search, model, how)
-    found = _answers(model, sentences, search, [*map(len, sentences)], batch_size)
+    found = answer_in_batches(model, sentences, search, [*map(len, sentences)], batch_size)
     return found if n_best > 1 else [best for (best,) in found]
 
 
@@ -564,7 +562,7 @@ def side_by_side(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
     return batches
 
 
-def _answers(
+def answer_in_batches(
     model: Searchable, items: Sequence, answer: Callable, lengths: Sequence[int], batch_size: int
 ) -> list[Any]:
     """Answer in batches of items that are alike in length; answers in the order of the items."""
@@ -665,113 +663,3 @@ def on_words(model: Model, found: Translation, sentence: Words) -> tuple[Transla
         alignment = join_alignment(alignment, *places)
     joined = replace(found, words=target.join(found.words), alignment=alignment)
     return joined, source.join(sentence)
-
-
-# ------------------------------------------------------------------- alignments and unknown words
-
-
-def force_align(
-    model: Model, pairs: Sequence[Pair], batch_size: int = 64, shift: int = 0
-) -> list[frozenset[Link]]:
-    """Align each target word with the one source word that has the largest weight.
-
-    The model is made to say the reference and its weights are read, as Luong et al. 2015, section
-    5.4, do to measure alignment error ("forced decoding").
-
-    >>> from attnmt import grammar_corpus, rnnsearch
-    >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
-    >>> model = rnnsearch(corpus, hidden=8)
-    >>> links = force_align(model, corpus.test)
-    >>> [len(some) for some in links] == [len(pair.target) for pair in corpus.test]
-    True
-
-    Args:
-        model: a translator that attends, or an ensemble with one.
-        pairs: sentences and references.
-        batch_size: pairs read side by side, at most. It changes the speed, nothing else.
-        shift: which word a_t speaks of. Luong's h_t has read y_{t-1} and predicts y_t (footnote
-            14): 0 gives a_t to the word that is predicted, y_t, and 1 to the word just read,
-            y_{t-1}.
-
-    Returns:
-        One set of links (source index, target index) a pair, counted from 0. They are between
-        words, also where the pairs hold subwords, whose weights are joined first.
-
-    Raises:
-        ValueError: the model does not attend, so it has no alignment; or another shift.
-    """
-    if not model.attends:
-        name = model.config.get("model", "made by hand")
-        raise ValueError(f"this model ({name}) does not attend, so it has no alignment")
-    if isinstance(shift, bool) or shift not in (0, 1):
-        raise ValueError(f"shift must be 0 (the word predicted) or 1 (the word read), not {shift}")
-
-    def links(pairs: list[Pair]) -> list[frozenset[Link]]:
-        batch = make_batch(pairs, model.source_vocabulary, model.target_vocabulary)
-        _, align = model(batch.to(model.device))  # (B, T, S), </s> in the last of T
-        weights = align[:, shift:].double().cpu().numpy()
-        units = model.source_vocabulary.units, model.target_vocabulary.units
-        both = zip(weights, pairs, strict=True)
-        return [strongest_links(weight, pair, *units) for weight, pair in both]
-
-    lengths = [len(pair.source) for pair in pairs]
-    return _answers(model, pairs, links, lengths, batch_size)
-
-
-def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[str, str]:
-    """For each source word, the target word that it is linked with most often.
-
-    ``read_dictionary(force_align(model, corpus.train), corpus.train)`` reads a dictionary for
-    :func:`replace_unknown` off the training pairs. They hold the words themselves, also those that
-    no vocabulary has. Of words as frequent the first in the alphabet is taken.
-
-    >>> pair = Pair(("der", "Hund"), ("the", "dog"), "der Hund", "the dog")
-    >>> sorted(read_dictionary([{(0, 0), (1, 1)}], [pair]).items())
-    [('Hund', 'dog'), ('der', 'the')]
-    """
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for linked, pair in zip(links, pairs, strict=True):
-        for s, t in linked:
-            counts[pair.source[s]][pair.target[t]] += 1
-    return {word: max(sorted(found), key=found.__getitem__) for word, found in counts.items()}
-
-
-def replace_unknown(
-    translations: Sequence[Translation],
-    sentences: Sentences,
-    dictionary: Mapping[str, str] | None = None,
-) -> list[Translation]:
-    """Replace each ``<unk>`` by the source word with the largest weight, or by its translation.
-
-    Jean et al. 2015, and Luong et al. 2015, section 4.2: "unk replacement", 1.9 BLEU in Table 1.
-
-    >>> found = Translation(["Mrs.", "<unk>"], score=-1.0, alignment=np.eye(2))
-    >>> replace_unknown([found], [["Frau", "Zillin"]])[0].words
-    ['Mrs.', 'Zillin']
-
-    Args:
-        translations: with alignments; they are not changed.
-        sentences: the source words of each.
-        dictionary: target words of source words, see :func:`read_dictionary`. A source word that it
-            does not have is copied.
-
-    Raises:
-        ValueError: translations without alignment, or that are not those of the sentences.
-    """
-    if len(translations) != len(sentences):
-        raise ValueError(f"{len(translations)} translations for {len(sentences)} sentences")
-    entries = dictionary or {}
-    replaced = []
-    for number, (found, sentence) in enumerate(zip(translations, sentences, strict=True)):
-        if found.alignment is None or found.alignment.shape[1] != len(sentence):
-            raise ValueError(
-                f"translation {number} has no alignment with the {len(sentence)} words of its "
-                "sentence. The model must attend, and the sentences stand in the same order."
-            )
-        strongest = [sentence[s] for s in found.alignment.argmax(axis=1)]
-        words = [
-            entries.get(x_j, x_j) if y_i == SPECIALS[UNK] else y_i
-            for y_i, x_j in zip(found.words, strongest, strict=True)
-        ]
-        replaced.append(replace(found, words=words))
-    return replaced

@@ -1,10 +1,10 @@
-"""How good is it? Perplexity, BLEU, chrF, BLEU by length, two systems compared, alignment error."""
+"""How good is it? Perplexity, BLEU, chrF, BLEU by length, two systems compared."""
 
 import json
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
@@ -18,7 +18,7 @@ from attnmt.checks import flag, one_of, whole
 from attnmt.decoding import Model, Translation
 from attnmt.fast import sooner
 from attnmt.model import Vocabularies, evaluating
-from attnmt.pairs import Link, Pair
+from attnmt.pairs import Pair
 from attnmt.vocab import SPECIALS, UNK
 
 Side = Sequence[str]  # a sentence for each pair: what a system wrote, or the references
@@ -456,93 +456,3 @@ def without_unknown(pairs: Sequence[Pair], vocabularies: Vocabularies) -> list[i
         if UNK not in source and UNK not in target:
             indices.append(number)
     return indices
-
-
-def alignment_error_rate(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> float:
-    """``1 - (|A & S| + |A & P|) / (|A| + |S|)`` over all pairs (Och and Ney 2003); lower is better.
-
-    >>> links = frozenset({(0, 0), (1, 1)})
-    >>> pair = Pair(("ein", "Hund"), ("a", "dog"), "", "", sure=links, possible=links)
-    >>> alignment_error_rate([{(0, 0), (0, 1)}], [pair])
-    0.5
-
-    Args:
-        links: A, the predicted links of each pair.
-        pairs: pairs with sure links S and possible links P.
-
-    Raises:
-        ValueError: pairs without known alignments, or not as many as ``links``; no links at all.
-    """
-    return alignment_error_rate_of(alignment_statistics(links, pairs))
-
-
-def alignment_error_rate_of(statistics: np.ndarray) -> float:
-    """The alignment error rate from the rows of :func:`alignment_statistics`: (N, 4).
-
-    Raises:
-        ValueError: no links at all.
-    """
-    in_sure, in_possible, predicted, sure = statistics.astype(int).sum(axis=0)
-    if predicted + sure == 0:
-        raise ValueError("there are no links, neither predicted nor sure: AER is not defined")
-    return float(1 - (in_sure + in_possible) / (predicted + sure))
-
-
-def alignment_statistics(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> np.ndarray:
-    """What AER adds up over pairs: ``|A & S|``, ``|A & P|``, ``|A|`` and ``|S|``; (N, 4).
-
-    Raises:
-        ValueError: pairs without known alignments, or not as many as ``links``.
-    """
-    rows = [
-        [len(found & sure), len(found & possible), len(found), len(sure)]
-        for found, (sure, possible) in zip(links, _gold(links, pairs), strict=True)
-    ]
-    return np.array(rows).reshape(-1, 4)
-
-
-def alignment_error_by_class(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[str, float]:
-    """The alignment error rate of each class of target words, in alphabetical order.
-
-    Of A, S and P only the links whose target word is of the class count. So every link counts in
-    exactly one class, and a class is left out if A and S have no link of it.
-
-    >>> links = frozenset({(0, 0), (1, 1)})
-    >>> pair = Pair(("ein", "Hund"), ("a", "dog"), "", "", links, links, ("article", "noun"))
-    >>> alignment_error_by_class([{(0, 0), (0, 1)}], [pair])
-    {'article': 0.0, 'noun': 1.0}
-
-    Args:
-        links: A, the predicted links of each pair.
-        pairs: pairs with sure and possible links, and with ``classes``.
-
-    Raises:
-        ValueError: as :func:`alignment_error_rate`, and pairs without classes.
-    """
-    classes = [pair.classes for pair in pairs if pair.classes is not None]
-    if len(classes) < len(pairs):
-        raise ValueError("these pairs have no word classes; the controlled corpus has them")
-    gold = _gold(links, pairs)
-    agreed: Counter[str] = Counter()  # |A & S| + |A & P| of each class
-    size: Counter[str] = Counter()  # |A| + |S| of each class
-    for predicted, (sure, possible), of_word in zip(links, gold, classes, strict=True):
-        for right in (predicted & sure, predicted & possible):
-            agreed.update(of_word[t] for _, t in right)
-        for whole_set in (predicted, sure):
-            size.update(of_word[t] for _, t in whole_set)
-    return {name: 1 - agreed[name] / size[name] for name in sorted(size)}
-
-
-def _gold(
-    links: Sequence[Set[Link]], pairs: Sequence[Pair]
-) -> list[tuple[frozenset[Link], frozenset[Link]]]:
-    """S and P of each pair, as many as there are predictions."""
-    if len(links) != len(pairs):
-        raise ValueError(f"{len(links)} sets of links for {len(pairs)} pairs")
-    known = [(pair.sure, pair.possible) for pair in pairs]
-    gold = [
-        (sure, possible) for sure, possible in known if sure is not None and possible is not None
-    ]
-    if len(gold) < len(pairs):
-        raise ValueError("these pairs have no known alignment; AER needs sure and possible links")
-    return gold

@@ -146,14 +146,11 @@ class Corpus:
     def ceiling(self) -> float:
         """The BLEU that can be reached, that of the references, cut into words and joined again.
 
-        Measured on the first ``SAMPLE`` pairs of ``test``, or of what there is.
+        Measured on the first ``SAMPLE`` pairs of ``test``, or of what there is, case ignored.
         """
         pairs = (self.test or self.valid or self.train)[:SAMPLE]
-        aims = [pair.target_text for pair in pairs]
-        again = [self.target_vocabulary.detokenise(pair.target) for pair in pairs]
-        if self.lower:
-            aims = [aim.lower() for aim in aims]
-            again = [text.lower() for text in again]
+        aims = [pair.target_text.lower() for pair in pairs]
+        again = [self.target_vocabulary.detokenise(pair.target).lower() for pair in pairs]
         if again == aims:
             return 100.0
         metric = BLEU(tokenize="char" if "target" in self.unspaced else BLEU_TOKENISER)
@@ -281,3 +278,16 @@ def warn_of_text(corpus: Corpus, lines: Sequence[str]) -> None:
         found.append(f"{corpus.name}: all pairs are set aside, none is left to learn from.")
     for message in found:
         warnings.warn(message, TextWarning, stacklevel=3)
+
+
+def in_lower_case(corpus: Corpus) -> Corpus:
+    """The same corpus, its words in lower case; the raw sentences stay."""
+
+    def small(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(word.lower() for word in words)
+
+    parts: dict[str, Any] = {
+        part: [replace(p, source=small(p.source), target=small(p.target)) for p in pairs]
+        for part, pairs in corpus.parts.items()
+    }
+    return replace(corpus, lower=True, **parts)

@@ -114,12 +114,6 @@ def test_a_decoder_block_is_that_of_pytorch(words):
     assert align.shape == (2, 4, 5)
 
 
-def test_a_causal_mask_sees_what_is_kept_and_itself():
-    assert causal_mask(0, 3).int().tolist() == [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]]
-    assert causal_mask(2, 1).int().tolist() == [[[1, 1, 1]]]
-    assert causal_mask(1, 2).int().tolist() == [[[1, 1, 0], [1, 1, 1]]]
-
-
 def test_positions_are_the_papers_and_compare_by_distance():
     encoded = positional_encoding(0, 60, 128)
     for p, i in ((0, 0), (7, 3), (59, 63)):
@@ -131,14 +125,6 @@ def test_positions_are_the_papers_and_compare_by_distance():
     for distance in (1, 20):
         along = products.diagonal(distance)
         assert_close(along, along[:1].expand_as(along), rtol=0, atol=1e-3)
-
-
-def test_self_attention_alone_does_not_know_the_order(words):
-    x, _ = words
-    block = EncoderBlock(8, heads=2).double()
-    everyone = torch.ones(2, 1, 5, dtype=torch.bool)
-    order = torch.tensor([3, 0, 4, 1, 2])
-    assert_close(block(x[:, order], everyone), block(x, everyone)[:, order], **EXACT)
 
 
 # --- the model
@@ -158,15 +144,6 @@ def test_step_by_step_is_the_whole_sentence(tiny, corpus):
     assert_close(looped, at_once, **EXACT)
     assert_close(looped_align, align, **EXACT)
     assert float(align.masked_select(~batch.source.mask[:, None]).abs().sum()) == 0
-
-
-def test_a_wrong_mask_would_be_noticed(tiny, corpus, monkeypatch):
-    def seeing_all(t: int, T: int) -> torch.Tensor:
-        return torch.ones(1, T, t + T, dtype=torch.bool)
-
-    monkeypatch.setattr("attnmt.attention_only.causal_mask", seeing_all)
-    with pytest.raises(AssertionError, match="not close"):
-        test_step_by_step_is_the_whole_sentence(tiny, corpus)
 
 
 def test_padding_and_company_change_nothing(tiny, corpus):

@@ -219,20 +219,13 @@ def test_a_training_that_stopped_goes_on(small, tmp_path, undisturbed, steps):
 
 def test_a_checkpoint_changes_nothing(small, tmp_path, undisturbed):
     model = dropping(small)
-    history = train(model, small, tmp_path / "checkpoint", measure_bleu=True)
-    assert same(weights_of(model), undisturbed[2])
-    assert without_times(history) == without_times(undisturbed[1])
-    assert os.listdir(tmp_path) == ["checkpoint"]
-
-
-def test_a_training_at_its_end_is_only_read_back(small, tmp_path, undisturbed):
-    path = tmp_path / "checkpoint"
-    train(dropping(small), small, path)
-    model = dropping(small)
-    stop_after(model, 0)
-    assert len(train(model, small, path).epochs) == 4
-    assert same(weights_of(model), undisturbed[2])
-    assert not model.training
+    for _ in range(2):  # the second time the training is at its end, and only read back
+        history = train(model, small, tmp_path / "checkpoint", measure_bleu=True)
+        assert same(weights_of(model), undisturbed[2])
+        assert without_times(history) == without_times(undisturbed[1])
+        assert os.listdir(tmp_path) == ["checkpoint"]
+        assert not model.training
+        stop_after(model := dropping(small), 0)
 
 
 def test_the_best_weights_found_before_a_stop_are_kept_in_the_end(small, tmp_path, monkeypatch):
@@ -317,26 +310,27 @@ class Bomb:
         return Path.touch, (self.path,)
 
 
-def test_a_pickle_in_its_place_is_refused_and_not_run(small, begun):
-    trap = begun.parent / "trap"
-    begun.write_bytes(pickle.dumps(Bomb(trap)))
-    with pytest.raises(ValueError, match=rf"{begun} is damaged, or not a checkpoint"):
-        train(dropping(small), small, begun)
-    torch.save({"trap": Bomb(trap)}, begun)
-    with pytest.raises(ValueError, match=rf"{begun} is damaged, or not a checkpoint"):
-        train(dropping(small), small, begun)
-    assert not trap.exists()
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda path, _: path.write_bytes(pickle.dumps(Bomb(path.parent / "trap"))), "damaged"),
+        (lambda path, _: torch.save({"trap": Bomb(path.parent / "trap")}, path), "damaged"),
+        (lambda path, _: path.mkdir(), "damaged"),
+        (lambda path, model: model.save(path), "a safetensors file, but not a checkpoint"),
+    ],
+    ids=["a pickle", "a pickle of PyTorch", "a folder", "a model"],
+)
+def test_what_is_no_checkpoint_is_refused_and_not_run(small, tmp_path, write, message):
+    path = tmp_path / "checkpoint"
+    write(path, dropping(small))
+    with pytest.raises(ValueError, match=f"{path} is {message}"):
+        train(dropping(small), small, path)
+    assert os.listdir(tmp_path) == ["checkpoint"]  # no trap
 
 
-def test_a_model_or_a_folder_is_no_checkpoint_and_a_checkpoint_no_model(small, begun):
-    with pytest.raises(ValueError, match=f"{begun.parent} is damaged, or not a checkpoint"):
-        train(dropping(small), small, begun.parent)
+def test_a_checkpoint_is_no_model(begun):
     with pytest.raises(ValueError, match=f"{begun} is a safetensors file, but not"):
         Translator.load(begun)
-    path = begun.parent / "model"
-    dropping(small).save(path)
-    with pytest.raises(ValueError, match=f"{path} is a safetensors file, but not a checkpoint"):
-        train(dropping(small), small, path)
 
 
 # -------------------------------------------------------------------------- failures while writing
@@ -423,29 +417,23 @@ def press_after(model, steps, times=1):
     return seen
 
 
-def test_ctrl_c_keeps_what_was_learned(small, tmp_path, undisturbed):
-    path, model = tmp_path / "checkpoint", dropping(small)
+@pytest.mark.parametrize("kept", [False, True], ids=["no checkpoint", "a checkpoint"])
+def test_ctrl_c_keeps_what_was_learned(small, tmp_path, undisturbed, kept):
+    path, model = tmp_path / "checkpoint" if kept else None, dropping(small)
     handler, seen = signal.getsignal(signal.SIGINT), press_after(model, 8)
     with pytest.raises(KeyboardInterrupt):
-        train(model, small, path, save_every=100)
+        train(model, small, path, **{"save_every": 100} if kept else {})
     assert len(seen) == 8  # the step under way was the last
     assert signal.getsignal(signal.SIGINT) is handler
     assert not model.training
     assert not same(weights_of(model), undisturbed[0])  # it has learned
+    if not kept:
+        return
     assert load_file(path).keys() > {"random/cpu"}
     saved = {name[6:]: value for name, value in load_file(path).items() if name[:6] == "model/"}
     assert same(weights_of(model), saved)
     train(model := dropping(small), small, path)
     assert same(weights_of(model), undisturbed[2])
-
-
-def test_ctrl_c_without_a_checkpoint_keeps_the_model(small, undisturbed):
-    model = dropping(small)
-    press_after(model, 8)
-    with pytest.raises(KeyboardInterrupt):
-        train(model, small)
-    assert not model.training
-    assert not same(weights_of(model), undisturbed[0])
 
 
 def test_a_second_ctrl_c_does_not_wait(small):

@@ -163,22 +163,14 @@ def check_gradients(decoder, memory, final):
     assert torch.autograd.gradcheck(run, inputs, fast_mode=True)
 
 
-# A local window's edge is a jump, which has no derivative: these p_t, of D = 1, keep off it.
-
-
-@some_attention
-def test_gradients_of_bahdanaus_decoder(kind, final):
-    check_gradients(bahdanau(kind), memory_for(kind), final)
-
-
 @pytest.mark.parametrize("feeding", [False, True])
-@pytest.mark.parametrize("kind", ATTENTIONS, ids=" ".join)
-def test_gradients_of_luongs_decoder(kind, feeding):
-    check_gradients(luong(kind, feeding), memory_for(kind), last_states(2))
-
-
-def test_gradients_of_sutskevers_decoder(memory):
-    check_gradients(sutskever(), memory, last_states(2))
+@some_attention
+def test_gradients_are_those_of_the_formula(kind, feeding):
+    """A local window's edge is a jump, without a derivative: these p_t keep off it."""
+    if not feeding:
+        check_gradients(bahdanau(kind), memory_for(kind), last_states())
+    decoder = luong(kind, feeding) if kind else sutskever()
+    check_gradients(decoder, memory_for(kind), last_states(2))
 
 
 # --------------------------------------------------------------------------------------- dropout

@@ -10,8 +10,9 @@ import torch
 from conftest import made_up_corpus, sharpened
 
 from attnmt import Corpus, Pair, Vocabulary, decoding, fit
+from attnmt.alignment import force_align, read_dictionary, replace_unknown
 from attnmt.batches import make_batch, pad
-from attnmt.decoding import Ensemble, Translation, beam_search, force_align, greedy, replace_unknown
+from attnmt.decoding import Ensemble, Translation, beam_search, greedy
 from attnmt.metrics import perplexity
 from attnmt.model import luong, rnnencdec, rnnsearch, sutskever
 from attnmt.recipes import Recipe
@@ -529,12 +530,12 @@ def test_a_dictionary_takes_the_most_frequent_partner():
     pairs = [pair("der Hund", "the dog"), pair("ein Hund", "a hound"), pair("Hund da", "dog there")]
     links = [{(0, 0), (1, 1)}, {(0, 0), (1, 1)}, {(0, 0), (0, 1)}]
     expected = {"der": "the", "Hund": "dog", "ein": "a"}  # nothing is linked with "da"
-    assert decoding.read_dictionary(links, pairs) == expected
+    assert read_dictionary(links, pairs) == expected
     tie = [pair("Hund", "hound"), pair("Hund", "dog")]
     for order in (tie, tie[::-1]):
-        assert decoding.read_dictionary([{(0, 0)}] * 2, order) == {"Hund": "dog"}
+        assert read_dictionary([{(0, 0)}] * 2, order) == {"Hund": "dog"}
     with pytest.raises(ValueError):
-        decoding.read_dictionary(links[:2], pairs)
+        read_dictionary(links[:2], pairs)
 
 
 @pytest.mark.parametrize("penalty", [15.0, 15.1, 60.0, 1e4, 1e300])

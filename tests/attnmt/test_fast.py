@@ -20,10 +20,10 @@ from attnmt import (
     perplexity,
     rnnsearch,
 )
+from attnmt.alignment import force_align
 from attnmt.attention_only import attention_only
 from attnmt.batches import make_batch
 from attnmt.decoder import Decoder, LuongDecoder
-from attnmt.decoding import force_align
 from attnmt.encoder import StackedLSTM
 from attnmt.fast import (
     HeldEncoder,

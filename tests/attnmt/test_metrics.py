@@ -23,10 +23,9 @@ from attnmt import (
     perplexity,
     rnnsearch,
 )
+from attnmt.alignment import alignment_error_by_class, alignment_statistics
 from attnmt.batches import make_batch
 from attnmt.metrics import (
-    alignment_error_by_class,
-    alignment_statistics,
     bleu_by_protocol,
     bleu_statistics,
     chrf,

@@ -248,3 +248,43 @@ def test_a_model_that_is_too_young_says_so(own):
     )[:, : len(model.target_vocabulary)]
     with pytest.warns(TextWarning, match="learned too little"):
         assert model.translate("Das ist gut?").text == ""
+
+
+# ------------------------------------------------------------ three corpora, from file to score
+
+WORDS = {  # of each language: who, does, what; and how a sentence is written
+    "uk": ("Сім'я|Мар’яна", "п'є|бачить", "каву|об'єкт", "{0} {1} {2} ({3} ₴)."),
+    "tr": ("İstanbul'da Ali|Ayşe’nin kızı", "5'te|6’da", "gelir|gider", "{0} {1} {2}, %{3}!"),
+    "ko": ("철수(학생)가|영희가", "책을|물(찬)을", "본다|산다", "{0} {1} {2} {3}원."),
+}
+ENGLISH = ("the family|Anna’s child", "drinks|sees", "it|that", "{0} {1} {2} for €{3}.")
+
+
+def said(words, number):
+    """A sentence of one of these languages; the same number is its translation in the others."""
+    *parts, pattern = words
+    chosen = [part.split("|")[number >> place & 1] for place, part in enumerate(parts)]
+    return pattern.format(*chosen, number % 7)
+
+
+@pytest.mark.parametrize("language", WORDS)
+@pytest.mark.parametrize("into", [True, False], ids=["into it", "out of it"])
+def test_a_corpus_of_another_language_goes_from_file_to_score(tmp_path, language, into):
+    sides = (ENGLISH, WORDS[language]) if into else (WORDS[language], ENGLISH)
+    table = [f"{said(sides[0], number)}\t{said(sides[1], number)}" for number in range(90)]
+    file = write(tmp_path, "own.tsv", table)
+    languages = ("en", language) if into else (language, "en")
+    corpus = corpus_from_files(file, languages=languages, valid=9, test=9)
+    assert corpus.ceiling == 100
+    model = rnnsearch(corpus, hidden=24)
+    recipe = Recipe(epochs=12, batch_size=8, halve_after=None)
+    history = fit(model, corpus, recipe, progress=False)
+    model.save(tmp_path / "own.model")
+    model = Translator.load(tmp_path / "own.model")
+    test = corpus_of(model).test
+    with warnings.catch_warnings(category=TextWarning, action="ignore"):
+        found = [one.text for one in model.translate([pair.source_text for pair in test])]
+    score = bleu(found, [pair.target_text for pair in test], lowercase=True).score
+    print(languages, f"perplexity {history.epochs[-1].valid_perplexity:.2f}, BLEU {score:.1f}")
+    print(f"  {found[0]}")
+    assert score > 60 and not any(sign in text for text in found for sign in "‿␣")

@@ -69,17 +69,6 @@ def test_without_additions_it_is_the_same_training(corpus):
         assert_close(ours, theirs, rtol=0, atol=2e-3)
 
 
-def test_a_smoothed_model_is_less_sure(corpus):
-    recipe = Recipe(epochs=12, batch_size=16, learning_rate=1e-2)
-    batch = make_batch(corpus.train, corpus.source_vocabulary, corpus.target_vocabulary)
-    sure, unsure = (
-        trained(corpus, recipe, dot(corpus), label_smoothing=share).token_losses(batch)
-        for share in (0.0, 0.3)
-    )
-    assert sure.min() < unsure.min()
-    assert sure.mean() < unsure.mean()
-
-
 def test_perplexities_on_valid_are_never_smoothed(corpus):
     """So models with and without can be compared."""
     model = dot(corpus)
@@ -88,8 +77,7 @@ def test_perplexities_on_valid_are_never_smoothed(corpus):
     assert last.valid_perplexity == perplexity(model, corpus.valid) < last.train_perplexity
 
 
-@pytest.mark.parametrize("steps", [5, 25])
-def test_a_training_that_was_interrupted_goes_on(corpus, tmp_path, steps):
+def test_a_training_that_was_interrupted_goes_on(corpus, tmp_path):
     whole = trained(corpus, label_smoothing=0.1)
     path = tmp_path / "checkpoint"
     model = dot(corpus, dropout=0.1)
@@ -98,7 +86,7 @@ def test_a_training_that_was_interrupted_goes_on(corpus, tmp_path, steps):
 
     def failing(*given):
         seen.append(model.training)
-        if sum(seen) > steps:
+        if sum(seen) > 25:  # in the third epoch
             raise KeyboardInterrupt
         return forward(*given)
 
@@ -171,26 +159,19 @@ def test_the_command_trains_whatever_the_processor(tmp_path, capfd):
     assert line.count("training goes on in float32") == (not bfloat16_trains("cpu"))
 
 
-@pytest.mark.skipif(not bfloat16_trains("cpu"), reason="this processor trains no LSTM in bfloat16")
-def test_in_bfloat16_a_model_learns(corpus):
-    recipe = Recipe(epochs=6, batch_size=16, learning_rate=1e-2, halve_after=None)
-    losses = {}
-    for precision in ("no", "bf16"):
-        model = trained(corpus, recipe, dot(corpus), precision=precision)
-        losses[precision] = perplexity(model, corpus.valid)
-    assert losses["bf16"] == pytest.approx(losses["no"], rel=0.05)
-
-
-@pytest.mark.parametrize("value", [-0.1, 1, float("nan")])
-def test_a_share_of_smoothing_leaves_some_of_the_loss(value):
-    with pytest.raises(ValueError, match="label_smoothing must be from 0 to below 1, not"):
-        CrossEntropy(label_smoothing=value)
-
-
-def test_an_unknown_precision_is_refused():
-    for make in (
-        lambda: CrossEntropy(precision="half"),
-        lambda: recipes.precision_on("cpu", "half"),
-    ):
-        with pytest.raises(ValueError, match="precision must be one of no, bf16, not 'half'"):
-            make()
+@pytest.mark.parametrize(
+    ("addition", "message"),
+    [
+        *(
+            ({"label_smoothing": value}, "label_smoothing must be from 0 to below 1")
+            for value in (-0.1, 1)
+        ),
+        ({"label_smoothing": float("nan")}, "label_smoothing must be from 0 to below 1, not nan"),
+        ({"precision": "half"}, "precision must be one of no, bf16, not 'half'"),
+    ],
+)
+def test_additions_that_make_no_sense_are_refused(addition, message):
+    with pytest.raises(ValueError, match=message):
+        CrossEntropy(**addition)
+    with pytest.raises(ValueError, match="precision must be one of no, bf16, not 'half'"):
+        recipes.precision_on("cpu", "half")

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from attnmt import beam_search, bleu, force_align, grammar_corpus, greedy, luong
+from attnmt.alignment import alignment_error_rate
 from attnmt.evidence.links import best_possible
 from attnmt.evidence.plan import model_arguments, planned, recipe_of, results_folder
 from attnmt.evidence.store import load_run, load_statistics, read_study
-from attnmt.metrics import alignment_error_rate, texts
+from attnmt.metrics import texts
 from attnmt.pairs import Pair
 from studies import coverage, first_words, gold_links, lock_on, long_sources, score_recipes
 from studies import searches as of_searches

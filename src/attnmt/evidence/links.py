@@ -21,11 +21,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from attnmt.alignment import alignment_error_rate
 from attnmt.attention import Local
 from attnmt.batches import Batch, make_batch
 from attnmt.checks import one_of
 from attnmt.evidence.plan import results_folder
-from attnmt.metrics import alignment_error_rate
 from attnmt.model import Translator, evaluating
 from attnmt.pairs import Corpus, Link, Pair
 

@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from attnmt.checks import one_of
-from attnmt.decoding import (
-    Translation,
-    beam_search,
+from attnmt.alignment import (
+    alignment_error_rate_of,
+    alignment_statistics,
     force_align,
-    greedy,
-    on_words,
     read_dictionary,
     replace_unknown,
 )
+from attnmt.checks import one_of
+from attnmt.decoding import Translation, beam_search, greedy, on_words
 from attnmt.evidence.links import gold_pairs, has_gold_links
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import (
@@ -40,8 +39,6 @@ from attnmt.evidence.store import Run, SampleTranslation, Statistics
 from attnmt.metrics import (
     Bleu,
     Bucket,
-    alignment_error_rate_of,
-    alignment_statistics,
     bleu,
     bleu_by_length,
     bleu_statistics,

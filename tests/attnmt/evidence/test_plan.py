@@ -1,29 +1,16 @@
 """plan.py: what runs.toml says of systems, corpora and tiers."""
 
 from dataclasses import replace
-from inspect import isfunction, signature
+from inspect import signature
 from itertools import pairwise
 
 import pytest
 
-from attnmt import Recipe, corpus
-from attnmt.evidence import joined
+from attnmt import Recipe
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import CORPORA, model_arguments, planned, read_plan, recipe_of
 from attnmt.evidence.record import make_run
 from attnmt.recipes import BAHDANAU
-
-
-def test_every_function_that_makes_a_corpus_is_listed():
-    found = {
-        function
-        for function in (*vars(corpus).values(), *vars(joined).values())
-        if isfunction(function)
-        and not function.__name__.startswith("_")
-        and signature(function).return_annotation is corpus.Corpus
-        and "train" in signature(function).parameters
-    }
-    assert found == set(CORPORA.values())
 
 
 def test_the_plan_names_corpora_that_there_are():

@@ -25,6 +25,7 @@ from attnmt import (
     rnnsearch,
     training,
 )
+from attnmt.alignment import alignment_error_rate
 from attnmt.evidence import joined, plan
 from attnmt.evidence import record as recording
 from attnmt.evidence.plan import planned, read_plan
@@ -38,7 +39,7 @@ from attnmt.evidence.record import (
     search_of,
 )
 from attnmt.evidence.store import save_run
-from attnmt.metrics import alignment_error_rate, chrf, chrf_of, texts
+from attnmt.metrics import chrf, chrf_of, texts
 from attnmt.model import sutskever
 from attnmt.recipes import CrossEntropy, precision_on
 from attnmt.text.subwords import in_pieces
@@ -279,14 +280,6 @@ def test_of_a_model_they_are_what_loops_count(sharp, corpus):
             -sum(a * math.log2(a) for row in found.alignment.tolist() for a in row if a > 0),
             abs=1e-4,
         )
-
-
-@pytest.mark.parametrize("name", BEAMS)
-def test_a_beam_is_the_beam_of_its_name(sharp, corpus, name):
-    pairs = corpus.test[:5]
-    found = search_of(name, sharp, corpus)(pairs, [])
-    expected = beam_search(sharp, [pair.source for pair in pairs], **BEAMS[name])
-    assert [one.words for one in found] == [one.words for one in expected]
 
 
 def test_replacing_leaves_no_unknown_word(sharp, corpus):

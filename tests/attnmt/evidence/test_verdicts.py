@@ -97,9 +97,6 @@ def test_the_stored_verdicts_are_those_of_the_runs(tmp_path):
 def test_rows_asked_for_are_the_whole_lists_in_its_order(whole):
     last, first = LIST.claims[-1].id, LIST.claims[0].id
     assert judge([last, first]) == [whole[first], whole[last]]
-
-
-def test_an_unknown_row_is_refused():
     with pytest.raises(ValueError, match=r"claims\.toml has no b1-serach"):
         judge(["b1-search", "b1-serach"])
 
