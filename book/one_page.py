@@ -235,7 +235,7 @@ def begin(pairs):
 
 
 controlled = grammar_corpus(
-    train=500 if QUICK else 6_000, lengths=(4, 12), vocabulary_size=4_092
+    train=500 if QUICK else 8_000, lengths=(4, 12), vocabulary_size=4_092
 )
 train = [(pair.source, pair.target) for pair in controlled.train]
 begin(train)
