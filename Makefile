@@ -11,7 +11,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # The files with a test of a marker, so that the others need not be read.
 MARKED = $(shell grep -rl --include="test_*.py" "mark\.$(1)" tests)
 # Executed by every check, their knobs at "quick". What the pages show holds by its stamps; `make test-all` executes it all.
-CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/primer.ipynb)
+CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/one_page.ipynb book/primer.ipynb)
 NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 -n $(JOBS) --dist loadscope -W default
 SERVE = @echo "To read it: $(BIN)/python -m http.server --directory _build/html, then open http://localhost:8000"
 

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 EVIDENCE = ("Evidence", "증거")  # the caption of the part whose pages stand beside chapters
+WITHOUT_SLIDES = ("one_page",)  # a program that is read from top to bottom
 
 
 def settings(root: Path = ROOT, name: str = "_config.yml") -> dict:
@@ -50,9 +51,9 @@ def chapters(root: Path = ROOT) -> list[Path]:
 
 
 def lectures(root: Path = ROOT) -> list[Path]:
-    """The notebooks that have slides: all but those of the part that holds the evidence."""
+    """The notebooks that have slides: all but `WITHOUT_SLIDES` and those that hold the evidence."""
     beside = [pages for caption, pages in listed(root) if caption in EVIDENCE]
-    names = {Path(page).name for pages in beside for page in pages}
+    names = {Path(page).name for pages in [WITHOUT_SLIDES, *beside] for page in pages}
     return [path for path in chapters(root) if path.stem not in names]
 
 

@@ -1,4 +1,4 @@
-// A figure or a formula that is wider than a phone scrolls sideways. While it does, keys can scroll it, too, and a screen
+// A figure, a formula or a live box's picture that is wider than a phone scrolls sideways. While it does, keys can scroll it, too, and a screen
 // reader says what it is.
 (() => {
   const FORMULA = { en: "formula", ko: "수식" };
@@ -30,5 +30,5 @@
     const measured = changed.map(({ target }) => [target, scrolls(target)]); // before anything is written
     measured.forEach(([box, wide]) => tell(box, wide));
   });
-  document.querySelectorAll("figure, div.math > .formula").forEach((box) => sizes.observe(box));
+  document.querySelectorAll("figure, div.math > .formula, .live-scroll").forEach((box) => sizes.observe(box));
 })();

@@ -13,7 +13,7 @@ import nbformat
 from press.contents import ROOT, settings
 
 TAG = "colab"
-LACKING = "sacrebleu sacremoses jsonargparse docstring-parser"  # what Colab does not have
+LACKING = "sacrebleu sacremoses"  # what Colab does not have
 
 CELL = """\
 # In Colab, this cell installs the book's package. Elsewhere it does nothing.

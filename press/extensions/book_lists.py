@@ -26,7 +26,14 @@ from press.contents import chapter_numbers, chapters, file_of, listed
 from press.extensions.languages import words_on
 from press.phrases import line_in_words
 
-BESIDES = ("primer", "evidence_2", "block_by_numbers", "locking_on", "another_tutorial")
+BESIDES = (
+    "one_page",
+    "primer",
+    "evidence_2",
+    "block_by_numbers",
+    "locking_on",
+    "another_tutorial",
+)
 SHORT = 6  # the first length of a bucket
 LONG = {"grammar": 36, "multi30k": 16, "joined": 51, "joined30": 51}
 

@@ -55,6 +55,7 @@ class TableModel(nn.Module):
     """
 
     attends = False
+    trained_on = None  # no corpus
     device = torch.device("cpu")
 
     def __init__(self, table: Probabilities = TABLE):

@@ -135,7 +135,7 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch, us
     assert all(epoch.bleu >= 0 for epoch in new.history.epochs)  # asked for by the system
     assert plain.model == new.model
     by_hand = luong(corpus, hidden=6, seed=1)
-    objective = CrossEntropy(**had)
+    objective = CrossEntropy(label_smoothing=had["smoothing"], precision=had["precision"])
     fit(
         by_hand, corpus, Recipe(**recipe), seed=1, device="cpu", progress=False, objective=objective
     )
