@@ -30,5 +30,5 @@
     const measured = changed.map(({ target }) => [target, scrolls(target)]); // before anything is written
     measured.forEach(([box, wide]) => tell(box, wide));
   });
-  document.querySelectorAll("figure, div.math > .formula, .live-scroll").forEach((box) => sizes.observe(box));
+  document.querySelectorAll("figure, div.math > .formula, .live-scroll:not([role])").forEach((box) => sizes.observe(box));
 })();
