@@ -168,7 +168,7 @@ def test_nothing_runs_out_of_its_column(page):
 
 
 # Figures and formulas that scroll sideways: whether keys reach them, and their names.
-# A live box's own matrix can always be reached; the picture that stands there before, where it must.
+# A live box always lets its own matrix be reached; the picture before it, where it must scroll.
 WIDE = "figure, div.math > .formula, .live-scroll:not([role=region])"
 SCROLLED = f"""() => [...document.querySelectorAll("{WIDE}")]
     .filter((box) => box.scrollWidth > box.clientWidth && box.clientWidth)
