@@ -19,12 +19,16 @@
     if (!head.textContent.trim()) head.replaceWith(document.createElement("td"));
   }
 
-  for (const name of ["title", "aria-label", "placeholder"]) {
-    for (const part of document.querySelectorAll(`[${name}]`)) {
-      const said = words[part.getAttribute(name)];
-      if (said) part.setAttribute(name, said);
+  const rename = () => {
+    for (const name of ["title", "aria-label", "placeholder"]) {
+      for (const part of document.querySelectorAll(`[${name}]`)) {
+        const ours = words[part.getAttribute(name)];
+        if (ours) part.setAttribute(name, ours);
+      }
     }
-  }
+  };
+  rename();
+  window.addEventListener("load", rename); // sphinx-togglebutton writes its buttons when the page is read
   // sphinx-copybutton writes its buttons later, with its own words.
   const copying = typeof messages === "undefined" ? {} : messages.en;
   for (const [name, text] of Object.entries(copying)) copying[name] = words[text] ?? text;
