@@ -33,7 +33,7 @@ def test_a_model_is_loaded_without_figures_and_statistics():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_imports_in_one_block_what_exists(page):
-    """Solutions may import besides, and a whole translator where a part needs more. That each is used, ruff sees."""
+    """Solutions may import besides, and a whole translator where it needs more."""
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     blocks = []
     modules = {}
