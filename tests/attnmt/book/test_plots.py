@@ -11,6 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from attnmt import History, Pair
 from attnmt.book.figures import labels, plots, svg
+from attnmt.evidence.plan import TITLES
 from attnmt.metrics import Bleu, Bucket
 from attnmt.text import TextWarning
 from attnmt.training import Epoch, Point
@@ -29,6 +30,18 @@ def history(*perplexities):
 def bucket(shortest, longest, score, spread=None, sentences=7):
     ends = (None, None) if spread is None else (score - spread, score + spread)
     return Bucket(shortest, longest, Bleu(score, "", (), 1, sentences, *ends))
+
+
+def test_a_model_has_one_colour_and_marker_and_a_live_run_is_hollow():
+    styles = {title: plots.style_of(title) for title in TITLES.values()}
+    assert len({(style["color"], style["marker"]) for style in styles.values()}) == len(TITLES)
+    points = [Point(100, 30.0, 1, 1)]
+    named = dict.fromkeys(("dot, live", "RNNsearch, full run", "dot, full run"), points)
+    live, search, dot = plots.curves_by_updates(named).get_lines()
+    assert live.get_color() == dot.get_color() == styles["dot"]["color"] != search.get_color()
+    assert live.get_marker() == dot.get_marker() == styles["dot"]["marker"]
+    assert [line.get_markerfacecolor() for line in (live, dot)] == ["white", dot.get_color()]
+    assert live.get_linestyle() == ":"
 
 
 def test_curves_show_perplexity_by_epoch_and_by_update():

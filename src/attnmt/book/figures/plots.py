@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,11 +17,45 @@ from attnmt.pairs import Link, Pair
 from attnmt.training import History, Point
 
 MARKERS = "osD^vPX*<>"
+COLOURS = {  # of each of TITLES; those that share one have other markers
+    "RNNencdec": "#de8f05",
+    "no attention": "#8c564b",
+    "no attention, reversed": "#8c564b",
+    "RNNsearch": "#0173b2",
+    "location": "#737373",
+    "dot": "#029e73",
+    "scaled dot": "#7a7a00",
+    "general": "#56b4e9",
+    "concat": "#c0392b",
+    "dot, both directions": "#5b3fa0",
+    "local-m dot": "#7a7a00",
+    "local-p dot": "#b3446c",
+    "local-m general": "#56b4e9",
+    "local-p general": "#cc78bc",
+    "dot + feed": "#d55e00",
+    "local-p general + feed": "#5b3fa0",
+}
+LIVE = {"linestyle": ":", "markerfacecolor": "white"}
 
 
 def theme() -> None:
     """Give all figures that follow the book's look: a white grid, colours that all can tell."""
     sns.set_theme(style="whitegrid", palette="colorblind")
+
+
+def style_of(label: str) -> dict[str, Any]:
+    """The colour and marker of a model, everywhere the same; a live run is dotted and hollow.
+
+    Args:
+        label: a title of ``TITLES``, alone or before ", live" or ", full run". Lines of another
+            name take the next colour of the axes.
+    """
+    name = label.removesuffix(", live").removesuffix(", full run")
+    style: dict[str, Any] = LIVE if label.endswith("live") else {}
+    if name in COLOURS:
+        marker = MARKERS[list(COLOURS).index(name) % len(MARKERS)]
+        style = {"color": COLOURS[name], "marker": marker} | style
+    return style
 
 
 def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) -> Axes:
@@ -31,8 +66,10 @@ def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) ->
         numbers = [epoch.epoch for epoch in history.epochs]
         valid = [epoch.valid_perplexity for epoch in history.epochs]
         train = [epoch.train_perplexity for epoch in history.epochs]
-        (line,) = ax.plot(numbers, valid, marker=marker, label=f"{name}, validation")
-        ax.plot(numbers, train, "--", marker=marker, color=line.get_color(), label=f"{name}, train")
+        style = {"marker": marker} | style_of(name)
+        (line,) = ax.plot(numbers, valid, label=f"{name}, validation", **style)
+        style |= {"color": line.get_color(), "linestyle": "--"}
+        ax.plot(numbers, train, label=f"{name}, train", **style)
         highest = max(highest, *train, *valid)
     ax.set(xlabel="epoch", ylabel="perplexity per target token (log scale)")
     _log_perplexity(ax, highest)
@@ -53,7 +90,7 @@ def curves_by_updates(curves: Mapping[str, Sequence[Point]], ax: Axes | None = N
     for (name, points), marker in zip(curves.items(), MARKERS, strict=False):
         valid = [point.valid_perplexity for point in points]
         updates = [point.updates for point in points]
-        ax.plot(updates, valid, marker=marker, markersize=4, label=name)
+        ax.plot(updates, valid, markersize=4, label=name, **{"marker": marker} | style_of(name))
         highest = max(highest, *valid)
     ax.set(xlabel="updates (log scale)", ylabel="validation perplexity (log scale)")
     ax.set(xscale="log")
@@ -91,7 +128,8 @@ def bleu_by_length(
         ends = [(bucket.bleu.low, bucket.bleu.high) for bucket in buckets]
         low, high = np.array(ends, dtype=float).reshape(-1, 2).T
         spread = np.nan_to_num([np.maximum(scores - low, 0), np.maximum(high - scores, 0)])
-        ax.errorbar(middle, scores, yerr=spread, marker=marker, capsize=3, label=name)
+        style = {"marker": marker} | style_of(name)
+        ax.errorbar(middle, scores, yerr=spread, capsize=3, label=name, **style)
     note = partial(ax.annotate, textcoords="offset points", color="dimgrey")
     counts = {tuple(bucket.bleu.sentences for bucket in some) for some in systems.values()}
     for x, bucket in zip(middle, buckets, strict=True):
