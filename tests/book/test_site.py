@@ -63,7 +63,8 @@ def anchors(name: str) -> Anchors:
 
 def test_links_and_anchors_resolve():
     kinds = ("https:", "http:", "mailto:", "javascript:")
-    for name in PAGES:
+    slides = [f"slides/{path.stem}.html" for path in lectures()]
+    for name in [*PAGES, *slides]:
         for link in anchors(name).links:
             if link.startswith(kinds):
                 continue
