@@ -19,7 +19,6 @@ from PIL import Image
 
 from attnmt.attention import Predictive, weigh
 from attnmt.encoder import Memory
-from press.colab.cell import repository
 from press.contents import ROOT, chapters, lectures
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("address")]
@@ -81,13 +80,6 @@ def test_numbers_in_sentences_are_shown_without_their_marks():
     for name in [*names, *(f"slides/{path.stem}.html" for path in lectures())]:
         assert not re.search(r"(<|&lt;)!--\s*(\w+|/)\s*--", html_of(name)), name
     assert "!--" not in html_of("searchindex.js")
-
-
-def test_without_an_address_the_buttons_lead_to_how_to_give_one():
-    """Those of a book with an address: tests/press/test_publish.py."""
-    for path in chapters() if not repository() else ():
-        (button,) = re.findall(r"<a [^>]*btn-launch-colab[^>]*>", html_of(f"book/{path.stem}.html"))
-        assert 'href="publish.html"' in button
 
 
 # --- the window of local attention
