@@ -1,7 +1,6 @@
 """The PDF of the book: how the pages are joined, and what Chromium made of them."""
 
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -17,7 +16,7 @@ from pypdf import PdfReader, PdfWriter
 from press import browser as machine
 from press.contents import ROOT, listed
 from press.editions import pdf
-from press.editions.one_page import Entry, Unprintable, anchor, article, headings, join, read
+from press.editions.one_page import Entry, Unprintable, anchor, headings, join, read
 
 SMALL = 10_000  # bytes of what is drawn on a page that may have its number only
 
@@ -53,17 +52,19 @@ def joined(site: Path) -> tuple[str, list[Entry]]:
     return join(soups, PARTS, site)
 
 
-def test_links_between_pages_become_links_inside(site):
+def test_links_between_pages_become_links_inside_and_an_article_keeps_what_is_its_own(site):
     body, _ = joined(site)
     tags = BeautifulSoup(body, "html.parser").find_all(True)
     links = [tag.get("href", tag.get("xlink:href", "")) for tag in tags]
-    inside = [link.removeprefix("#") for link in links if link.startswith("#")]
+    inside = {link.removeprefix("#") for link in links if link.startswith("#")}
     ids = [tag["id"] for tag in tags if tag.has_attr("id")]
-    assert {"book/one--part", "book/exercises--list", "book/one--book/one-solution-1"} <= set(
-        inside
-    )
-    assert set(inside) <= set(ids)
-    assert len(ids) == len(set(ids))
+    assert inside <= set(ids) and len(ids) == len(set(ids))
+    assert {"book/one--part", "book/exercises--list", "book/one--book/one-solution-1"} <= inside
+    assert not any(word in body for word in ("menu", "foot", "genindex", "bad()"))
+    assert 'href="https://example.org/a"' in body
+    assert f'src="{(site / "_images/a.png").as_uri()}"' in body
+    assert 'xlink:href="#book/one--g1"' in body and "url(#book/one--g1)" in body
+    assert '<code>id="x" href="#y"</code>' in body  # words, no attributes
 
 
 def test_each_link_lands_in_its_own_chapter(site):
@@ -80,24 +81,6 @@ def test_each_link_lands_in_its_own_chapter(site):
     assert len(body.find_all("a", string="one")) == 2
 
 
-def one_article(site: Path, page: str) -> str:
-    """The article of a page of a book that has no other."""
-    return str(article(read(site, page), page, site, [page]))
-
-
-def test_an_article_keeps_what_is_its_own(site):
-    text = one_article(site, "book/one")
-    assert "menu" not in text
-    assert "foot" not in text
-    assert 'href="https://example.org/a"' in text
-    assert "genindex" not in text
-    assert f'src="{(site / "_images/a.png").as_uri()}"' in text
-    assert 'xlink:href="#book/one--g1"' in text
-    assert "url(#book/one--g1)" in text
-    assert '<code>id="x" href="#y"</code>' in text  # words, no attributes
-    assert "bad()" not in one_article(site, "book/exercises")
-
-
 def test_contents_follow_the_parts_and_solutions_the_exercises(site):
     body, entries = joined(site)
     assert [(e.level, e.title, e.anchor) for e in entries] == [
@@ -111,11 +94,7 @@ def test_contents_follow_the_parts_and_solutions_the_exercises(site):
     ]
     assert 'data-solutions-of="book/one"' in body
     assert f'<article class="bd-article" id="{anchor("book/one")}">' in body
-
-
-def test_without_solutions_there_is_no_place_for_them(site):
-    """As in the student edition."""
-    page = site / "book" / "one.html"
+    page = site / "book" / "one.html"  # and of the student edition
     page.write_text(page.read_text().replace('class="solution', 'class="other'))
     body, entries = joined(site)
     assert "Solutions" not in body + "".join(entry.title for entry in entries)
@@ -153,11 +132,6 @@ def test_bookmarks(tmp_path):
 # --- what is missing is said
 
 
-@pytest.fixture(autouse=True)
-def no_browser_is_named(monkeypatch):
-    monkeypatch.delenv("ATTNMT_CHROMIUM", raising=False)
-
-
 @pytest.mark.parametrize(
     ("found", "said"),
     [("chromium", "build the pages first (make html)"), (None, "install Chromium")],
@@ -165,18 +139,10 @@ def no_browser_is_named(monkeypatch):
 def test_missing_pages_and_a_missing_browser_are_told(found, said, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(machine.shutil, "which", lambda name: found and name == found and name)
     monkeypatch.setattr(sys, "argv", ["pdf.py", "--site", str(tmp_path)])
+    monkeypatch.delenv("ATTNMT_CHROMIUM", raising=False)
     with pytest.raises(SystemExit):
         pdf.main()
     assert said in capsys.readouterr().err
-
-
-def test_a_browser_may_be_named(tmp_path, monkeypatch):
-    named = tmp_path / "my browser"
-    monkeypatch.setenv("ATTNMT_CHROMIUM", str(named))
-    with pytest.raises(FileNotFoundError, match=r"none of .*my browser is on this machine"):
-        machine.chromium()
-    named.touch(mode=0o700)
-    assert machine.chromium() == str(named)
 
 
 @pytest.mark.browser
@@ -198,43 +164,9 @@ def test_missing_korean_letters_are_told(tmp_path, monkeypatch):
         pdf.print_book(tmp_path, tmp_path / "a.pdf")
 
 
-# --- with the fonts of other machines
+# --- the book itself
 
 LIGATURES = re.compile("[\ufb00-\ufb06]")
-FAMILIES = ("DejaVu Sans", "Liberation Sans", "Noto Sans")
-WORDS = "fixed offer affine fluent office flow"
-
-
-def installed(family: str) -> bool:
-    listed = shutil.which("fc-list") and subprocess.run(["fc-list", family], capture_output=True)
-    return bool(listed and listed.stdout.strip())
-
-
-def print_words(browser, style: str, target: Path) -> str:
-    """A page in bold, in italics, as a list, as code: what can be read in its PDF."""
-    page = browser.new_page()
-    page.set_content(
-        f"<style>{style}</style><h1>{WORDS}</h1><p>{WORDS} <b>{WORDS}</b> <i>{WORDS}</i></p>"
-        f"<ul><li>{WORDS}</li></ul><p><code>{WORDS}</code></p>"
-    )
-    page.pdf(path=target)
-    page.close()
-    return " ".join(PdfReader(target).pages[0].extract_text().split())
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("family", FAMILIES)
-def test_words_can_be_searched_in_every_font(family, browser, tmp_path):
-    if not installed(family):
-        pytest.skip(f"{family} is not installed here")
-    font = f"html {{ font-family: '{family}', sans-serif; }}"
-    text = print_words(browser, font + (ROOT / "book/_style/pdf.css").read_text(), tmp_path / "a")
-    assert text.count(WORDS) == 6
-    plain = print_words(browser, font, tmp_path / "b")
-    assert bool(LIGATURES.search(plain)) == (family != "Liberation Sans")  # or all is in vain
-
-
-# --- the book itself
 
 
 @pytest.fixture(scope="module")
