@@ -12,7 +12,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from attnmt.book.figures.forest import forest
 from attnmt.evidence.claims import load_claims
 from attnmt.evidence.verdicts import Row
-from press.colab.cell import stamp_config
 from press.contents import ROOT, file_of, settings
 from press.editions import catalogue, korean
 from press.editions.blocks import cut, kept, with_numbers, without_numbers
@@ -259,12 +258,12 @@ def edition(tmp_path):
 
     (tmp_path / "_config.yml").write_text('repository:\n  url: ""\n')
 
-    def shown(page, language, site=""):
+    def shown(page, language):
         config = SimpleNamespace(
             language_beside=beside[language],
             language=language,
             root_doc="book/index",
-            html_baseurl=site,
+            html_baseurl="",
         )
         app = SimpleNamespace(config=config, srcdir=tmp_path, outdir=tmp_path / "html")
         languages.drop_unbuilt(app, config)
@@ -284,19 +283,6 @@ def test_each_page_leads_to_its_twin_in_the_other_language(edition, tmp_path):
     assert edition("book/primer", "en") == (["../ko/book/primer.html"], {})
     assert edition("book/evidence_8", "en") == (["../ko/book/index.html"], {})  # not translated
     assert edition("book/evidence_8", "ko")[0] == ["../../book/evidence_8.html"]
-
-
-def test_search_engines_are_told_whole_addresses_where_the_site_has_one(edition, tmp_path, book):
-    text = (book / "_config.yml").read_text(encoding="utf8")
-    address = stamp_config(text, "https://github.com/Someone/align", "main")
-    (book / "_config.yml").write_text(address, encoding="utf8")
-    korean.generate(tmp_path / "edition", book)
-    site = settings(tmp_path / "edition")["sphinx"]["config"]["html_baseurl"]
-    assert site == "https://someone.github.io/align/ko/"
-    assert edition("book/primer", "ko", site)[1] == {
-        "ko": "https://someone.github.io/align/ko/book/primer.html",
-        "en": "https://someone.github.io/align/book/primer.html",
-    }
 
 
 def test_a_particle_stays_with_its_word():
@@ -415,11 +401,3 @@ def test_a_translation_that_lost_a_formula_is_refused(book, tmp_path):
     catalogue.store("book/index", stored, book)
     with pytest.raises(catalogue.Broken, match="grimm"):
         generated(book, tmp_path)
-
-
-def test_a_folder_that_holds_something_else_is_left_alone(book, tmp_path):
-    (tmp_path / "edition").mkdir()
-    (tmp_path / "edition" / "thesis.tex").write_text("mine")
-    with pytest.raises(FileExistsError, match="something else"):
-        generated(book, tmp_path)
-    assert (tmp_path / "edition" / "thesis.tex").read_text() == "mine"
