@@ -15,22 +15,6 @@ HOURS = 9  # of reading the core, fewer
 CORE = [path for path in lectures() if path.stem != "primer"]
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        (
-            "It keeps <!--k-->19%<!--/--> of $a$; see {doc}`the primer <b>` and [a b](https://c).",
-            10,
-        ),
-        ("\n\n```python\nx = 1\n```\n\n:::{figure} a.svg\n:alt: unseen\n:::", 0),
-        ("One two.\n\n```{a-list}\n```\n\nThree.\n\n```{note}\nFour.\n```\n\nFive.", 5),
-        ("````{note}\n```sh\nmake\n```\nSix.\n````", 1),
-    ],
-)
-def test_words_are_those_that_a_reader_reads(text, count):
-    assert words(text) == count
-
-
 @pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
 def test_a_page_is_read_in_one_sitting_and_begins_with_something_to_look_at(path):
     cells = told(path)

@@ -7,6 +7,7 @@ from urllib.parse import urlparse
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from built import DESK, TEXTS, contrast, html_of
 from conftest import go, wait_until
 
@@ -354,7 +355,7 @@ def test_on_a_small_phone_a_long_word_and_a_long_sentence_do_not_widen_the_page(
     assert page.evaluate(width) <= SMALL["width"]
 
 
-def test_text_stands_out(visit):
+def test_axe_finds_nothing_and_text_stands_out(visit):
     page = visit()
     for mode in ("pair", "step"):
         touch(page, mode)
@@ -363,6 +364,8 @@ def test_text_stands_out(visit):
         page.wait_for_timeout(500)
         for layers, words in page.evaluate(TEXTS):
             assert contrast(*layers) > 4.5, (theme, words, layers)
+    found = Axe().run(page, context=".live", options={"resultTypes": ["violations"]}).response
+    assert [(rule["id"], rule["nodes"][0]["html"][:120]) for rule in found["violations"]] == []
 
 
 def test_whoever_wants_no_motion_has_none(visit):

@@ -6,7 +6,7 @@ import { SEE } from "../../book/_live/see_words.mjs";
 import { speaker } from "../../book/_live/speaker.mjs";
 import { LEARN as KOREAN, SEE as KOREAN_SEE } from "../../book/_live/words_ko.mjs";
 import { SIZES, Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
-import { compute, plan } from "../../book/_live/score.mjs";
+import { plan } from "../../book/_live/score.mjs";
 import { Tape } from "../../book/_live/tape.mjs";
 
 const list = (numbers) => Array.from(numbers, (x) => (Number.isFinite(x) ? x : String(x)));
@@ -36,14 +36,6 @@ const tasks = {
     };
   },
   plan: ({ text, n, d }) => plan(text, { n, d }).weights,
-  /** Scores of given queries and keys, in 64 bits. */
-  compute({ text, q, k, S, i, words, parameters }) {
-    const tape = new Tape(Float64Array);
-    const made = (rows) => tape.matrix(rows.length, rows[0].length, rows.flat());
-    const planned = plan(text, { n: q[0].length, d: k[0].length });
-    const own = Object.fromEntries(Object.entries(parameters).map(([name, rows]) => [name, made(rows)]));
-    return list(compute(tape, planned, own, { q: made(q), k: made(k), S, i, words, kept: new Map() }).data);
-  },
   breaks: () => BREAKS,
   words: () => ({ learn: { en: LEARN, ko: KOREAN }, see: { en: SEE, ko: KOREAN_SEE } }),
   pairs: ({ text }) => readPairs(text),

@@ -243,15 +243,6 @@ def test_what_cannot_be_trained_is_told_and_mended(visit, ending, message):
     assert page.complaints == []
 
 
-def test_without_attention_there_are_no_weights(visit):
-    page = visit("#learn?task=copy&length=4&attention=no")
-    press(page, "Step")
-    until(page, 1)
-    assert sum(map(sum, weights(page))) == 0
-    assert page.get_by_text("Weight on the right word", exact=True).is_hidden()
-    assert "no weights" in page.locator(".learn-legend").inner_text()
-
-
 def test_a_small_phone_does_not_scroll_sideways(visit):
     page = visit("#learn?length=16", viewport=SMALL)
     for summary in ("More choices", "Break it"):

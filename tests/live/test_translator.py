@@ -290,21 +290,6 @@ def small(controlled, tmp_path_factory):
     return saved(luong(controlled, hidden=8), tmp_path_factory.mktemp("small") / "m.safetensors")
 
 
-def test_texts_are_split_as_moses_splits_them(small, controlled):
-    pairs = controlled.train + controlled.test + controlled.long + controlled.names
-    vocabulary = controlled.source_vocabulary
-    texts = [pair.source_text for pair in pairs]
-    tokenised, apart = ask(
-        {"task": "tokenise", "model": small, "texts": texts},
-        {"task": "split", "texts": texts, "language": "de"},
-    )
-    assert apart == [tokenise(text, "de", marks=False) for text in texts]
-    assert tokenised == [vocabulary.tokenise(text) for text in texts]
-    known = [(pair, words) for pair, words in zip(pairs, tokenised) if words[0] in vocabulary]
-    assert len(known) > 2_000
-    assert all(tuple(words) == pair.source for pair, words in known)
-
-
 READ = {
     "Der hund schläft": {"all": 3, "added": True, "unknown": [["hund", "Hund"]]},
     "Der Mann ist mu\u0308de.": {"added": False, "unknown": []},

@@ -21,7 +21,6 @@ from press.phrases import (
     SVG,
     diagram_in_words,
     in_words,
-    line_in_words,
     plot_in_words,
 )
 
@@ -173,20 +172,6 @@ def test_korean_sentences_are_polite_and_end_as_sentences_do():
 )
 def test_a_phrase_is_korean_with_its_numbers(phrase, shown):
     assert in_words(phrase, TABLE) == shown
-
-
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("| seeds | BLEU, up to 40 words |", "| 시드 | 40단어까지의 BLEU |"),
-        ("|  | dot | 3 seeds |", "|  | dot | 시드 3개 |"),
-        ("*Hypothesis:* the dog sleeps.", "*가설:* the dog sleeps."),
-        ("the dog sleeps: all", "the dog sleeps: all"),
-        ("2 of 3", "3개 중 2개"),
-    ],
-)
-def test_a_table_is_korean_by_its_cells_and_a_line_whole_or_by_its_label(line, shown):
-    assert line_in_words(line, TABLE) == shown
 
 
 def test_the_table_has_all_the_numbers():

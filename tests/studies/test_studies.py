@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnmt import beam_search, bleu, force_align, grammar_corpus, greedy, luong
+from attnmt import beam_search, bleu, grammar_corpus, greedy, luong
 from attnmt.alignment import alignment_error_rate
 from attnmt.evidence.links import best_possible
 from attnmt.evidence.plan import model_arguments, planned, recipe_of, results_folder
@@ -110,23 +110,6 @@ def test_a_joined_pair_links_the_words_that_its_sentences_link(alone):
         assert linked(joined, name) == sum((linked(pair, name) for pair in some), Counter())
     assert joined.source == sum((pair.source for pair in some), ())
     assert alignment_error_rate([best_possible(joined)], [joined]) < 0.1  # none is out of place
-
-
-@pytest.mark.parametrize("window", ["local-m", "local-p"])
-def test_the_window_alone_translates_as_the_mask_does(alone, window):
-    model = luong(alone, "general", window, 5, hidden=8, seed=0)
-    pairs = long_sources.join_all(alone.test, 0, mostly_short=False)
-    sentences = [pair.source for pair in pairs]
-    masked = greedy(model, sentences)
-    with long_sources.by_window_alone(model):
-        found = greedy(model, sentences)
-    assert [one.words for one in found] == [one.words for one in masked]
-    links = force_align(model, pairs)  # a link outside the window is never found
-    right = sum(len(one & pair.sure) for one, pair in zip(links, pairs, strict=True))
-    inside = long_sources.inside(model, pairs)
-    assert right / sum(len(pair.sure) for pair in pairs) <= inside
-    if window == "local-m":  # an oracle without a model: this window moves with t
-        assert inside == pytest.approx(long_sources.about(pairs)["inside"][5], abs=1e-4)
 
 
 # ------------------------------------------------------------------- what their numbers must fulfil
