@@ -296,7 +296,7 @@ READ = {
     "DIE ALTE FRAU HAT EIN BUCH.": {"words": ["die", "alte", "Frau", "hat", "ein", "Buch", "."]},
     "der Hund " * 20 + "schläft.": {"all": 41, "cut": False},
     "der Hund " * 35 + "schläft.": {"all": 71, "cut": True, "words": ["der", "Hund"] * 30 + ["."]},
-    "犬が寝ている。": {"all": 1, "unknown": [["犬が寝ている", ""]]},
+    "Собака спит.": {"all": 2, "unknown": [["Собака", ""], ["спит", ""]]},
 }
 
 

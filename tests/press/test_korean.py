@@ -386,3 +386,12 @@ def test_a_translation_that_lost_a_formula_is_refused(book, tmp_path):
     catalogue.store("book/index", stored, book)
     with pytest.raises(catalogue.Broken, match="grimm"):
         generated(book, tmp_path)
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(book, tmp_path):
+    """Of every edition: `press.contents.renew`."""
+    (tmp_path / "edition").mkdir()
+    (tmp_path / "edition" / "thesis.tex").write_text("mine")
+    with pytest.raises(FileExistsError, match="something else"):
+        generated(book, tmp_path)
+    assert (tmp_path / "edition" / "thesis.tex").read_text() == "mine"
