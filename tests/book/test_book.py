@@ -11,44 +11,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from press.contents import ROOT, chapters, lectures
+from press.contents import ROOT, chapters
 from press.run.outputs import output_texts
 from press.run.stamps import faults
 
-BOOK = chapters()
-EXERCISED = [path for path in lectures() if path.stem != "ten_minutes"]  # and there much is shown
-each_chapter = pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
-each_notebook = pytest.mark.parametrize(
-    "path", sorted((ROOT / "book").glob("[!_]*.ipynb")), ids=lambda path: path.stem
-)
-
-
-def read(path: Path) -> nbformat.NotebookNode:
-    return nbformat.read(path, as_version=4)
-
-
-def code_cells(path: Path) -> list[nbformat.NotebookNode]:
-    return [cell for cell in read(path).cells if cell.cell_type == "code" and cell.source.strip()]
-
-
-def is_marked(cell: nbformat.NotebookNode) -> bool:
-    tags = cell.metadata.get("tags", [])
-    return "nbval-check-output" in tags or "NBVAL_CHECK_OUTPUT" in cell.source
-
-
-# --- what is stored
-
-
-@each_notebook
-def test_notebook_is_valid_and_listed(path):
-    nbformat.validate(read(path))
-    assert path in BOOK, f"{path.name} is not in _toc.yml"
-
-
-@each_chapter
-def test_notebook_was_run_from_top_to_bottom(path):
-    counts = [cell.execution_count for cell in code_cells(path)]
-    assert counts == list(range(1, len(counts) + 1))
+each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 
 
 @each_chapter
@@ -57,25 +24,9 @@ def test_outputs_are_those_of_the_code_without_errors_and_small(path):
 
 
 @each_chapter
-def test_outputs_name_no_folder_of_a_machine(path):
-    places = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users)/|\b[A-Z]:\\(Users|\w+\\)")
-    for cell in code_cells(path):
-        for text in output_texts(cell):
-            assert not places.search(text), text[:500]
-
-
-@each_chapter
-def test_marked_cells_compare_something(path):
-    """nbval compares nothing, and passes, where a marked cell has no count or no output."""
-    marked = [cell for cell in code_cells(path) if is_marked(cell)]
-    assert len(marked) >= (5 if path in EXERCISED else 1)
-    for cell in marked:
-        assert cell.outputs, cell.source
-
-
-@each_chapter
 def test_pictures_have_a_text_alternative(path):
-    for cell in code_cells(path):
+    cells = nbformat.read(path, as_version=4).cells
+    for cell in (cell for cell in cells if cell.cell_type == "code"):
         kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
         if kinds & {"image/png", "image/jpeg", "image/svg+xml"}:
             alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")

@@ -6,26 +6,11 @@ into a failure.
 """
 
 import re
-from urllib.parse import urljoin
 
-import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from built import (
-    DESK,
-    LOOKED_AT,
-    PHONE,
-    TEXTS,
-    WRITTEN,
-    contrast,
-    html_of,
-    luminance,
-    visit,
-)
-from conftest import SITE, wait_until
-
-from press.colab.cell import repository
-from press.contents import ROOT
+from built import DESK, LOOKED_AT, PHONE, TEXTS, contrast, luminance, visit
+from conftest import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -48,67 +33,21 @@ def test_a_page_loads_without_complaint_from_this_machine_alone(page, address):
     assert [url for url in page.asked if not url.startswith(address)] == []
 
 
-def test_only_a_page_with_formulas_loads_their_font(page):
-    fonts = [url for url in page.asked if "STIXTwoMath" in url]
-    assert len(fonts) == ("<math" in html_of(page.name))
-    assert not any("mathjax" in url.lower() for url in page.asked)
-
-
 # --- what it shows
 
 
-def test_math_is_rendered(page):
-    marked = page.locator(".math").count()
-    assert page.locator(".math math").count() == marked
-    assert page.locator("merror, .math code").count() == 0
-    text = page.locator("main").first.inner_text()
-    assert not re.search(r"\\\(|\\\[|\\begin\{", re.sub(r"(?s)`.*?`", "", text))
-
-
-def test_equations_fit_on_the_page_of_a_desk(page):
-    """On a phone a long one scrolls; at a desk all of it is seen."""
-    wide = page.evaluate(
-        """[...document.querySelectorAll("div.math, div.math > .formula")]
-            .filter(math => math.scrollWidth > math.clientWidth + 1)
-            .map(math => math.id || math.textContent.trim())"""
-    )
-    assert wide == []
-
-
-def test_pictures_are_there_in_their_proportions_and_have_alternative_text(page):
+def test_pictures_are_there_in_their_proportions(page):
+    """Their alternative texts: test_book.py, and axe."""
     page.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
     wait_until(page, "[...document.images].every(image => image.complete)")
-    for source, width, height, natural_width, natural_height, words in page.evaluate(
+    for source, width, height, natural_width, natural_height in page.evaluate(
         "[...document.images].map(i => [i.currentSrc, i.clientWidth, i.clientHeight,"
-        " i.naturalWidth, i.naturalHeight, i.alt])"
+        " i.naturalWidth, i.naturalHeight])"
     ):
         assert natural_width > 0, source
-        assert len(words) > 3, source
         if width and "/_images/" in source:
             proportion = natural_width / natural_height
             assert width / height == pytest.approx(proportion, rel=0.02), source
-    for width, words in page.evaluate(
-        "[...document.querySelectorAll('svg.alignment, .local-window-box > div')]"
-        ".map(s => [s.clientWidth, s.getAttribute('aria-label') ?? ''])"
-    ):
-        assert width > 0 and len(words) > 3, words
-
-
-def test_buttons_lead_to_a_download_and_without_an_address_to_how_to_give_one(page):
-    """Those of a book with an address: tests/press/test_publish.py."""
-    if page.name not in WRITTEN or repository():
-        return
-    stem = page.name.removesuffix(".html")
-    candidates = [ROOT / f"{stem}.ipynb", ROOT / f"{stem}.md"]
-    source = next(path for path in candidates if path.exists())
-    download = page.locator(".btn-download-source-button").get_attribute("href")
-    copy = SITE / urljoin(page.name, download)
-    assert copy.read_bytes() == source.read_bytes()
-    edit = page.locator(".btn-source-edit-button").get_attribute("href")
-    assert edit in ("publish.html", "#")  # the help page's own address is "#"
-    if source.suffix == ".ipynb":
-        colab = page.locator("a.btn-launch-colab-button")
-        assert colab.get_attribute("href") == "publish.html"
 
 
 # --- on every screen, in light and dark, for everyone
@@ -146,6 +85,10 @@ AT_REST = """async () => {
     await Promise.allSettled(document.getAnimations().filter(ends).map((one) => one.finished));
     await frame();
 }"""
+# Formulas of which a part is not seen.
+CUT = """[...document.querySelectorAll("div.math, div.math > .formula")]
+    .filter((math) => math.scrollWidth > math.clientWidth + 1)
+    .map((math) => math.id || math.textContent.trim())"""
 # Of each cell of a forest plot: its ends, the size of its letters, and whether any are cut off.
 FORESTS = """() => [...document.querySelectorAll(".forest [role=row] > :not(.head)")].map((one) => {
     const box = one.getBoundingClientRect();
@@ -155,6 +98,7 @@ FORESTS = """() => [...document.querySelectorAll(".forest [role=row] > :not(.hea
 
 
 def test_nothing_runs_out_of_its_column(page):
+    """A long formula scrolls on a phone; at a desk all of it is seen."""
     found = {}
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
@@ -164,7 +108,8 @@ def test_nothing_runs_out_of_its_column(page):
         for left, right, size, cut in page.evaluate(FORESTS):
             assert left >= 0 and right <= width and size >= 10 and not cut, (width, left, right)
     page.set_viewport_size(DESK)
-    assert found == {}
+    page.evaluate(AT_REST)
+    assert (found, page.evaluate(CUT)) == ({}, [])
 
 
 # Figures and formulas that scroll sideways: whether keys reach them, and their names.
@@ -228,42 +173,12 @@ def test_axe_finds_nothing(page):
 # --- figures that answer the mouse
 
 
-def draws_an_alignment(cell):
-    """Whether a cell has drawn one. A cell may also say that the run is not there yet."""
-    outputs = cell.get("outputs", [])
-    pictures = [key for output in outputs for key in output.get("data", {}) if "image" in key]
-    return "plots.alignment(" in cell.source and bool(pictures)
-
-
-def test_a_cell_of_an_alignment_tells_its_words_and_weight(page):
-    stored = 0
-    notebook = ROOT / page.name.replace(".html", ".ipynb")
-    if notebook.is_file():
-        stored = notebook.read_text(encoding="utf8").count('<svg class=\\"alignment\\"')
-        assert stored > 0 or not any(map(draws_an_alignment, nbformat.read(notebook, 4).cells))
-    figures = page.locator(".cell_output svg.alignment")
-    assert figures.count() == stored
-    for number in range(stored):
-        x, y, before = page.evaluate(
-            """number => {
-                const figure = document.querySelectorAll(".cell_output svg.alignment")[number];
-                const cells = figure.querySelectorAll("path:has(title)");
-                const cell = cells[Math.floor(cells.length / 2)];
-                cell.scrollIntoView({ block: "center", behavior: "instant" });
-                const box = cell.getBoundingClientRect();
-                const stroke = getComputedStyle(cell).stroke;
-                return [box.x + box.width / 2, box.y + box.height / 2, stroke];
-            }""",
-            number,
-        )
-        page.mouse.move(x, y)
-        title, stroke = page.evaluate(
-            """([x, y]) => {
-                const cell = document.elementFromPoint(x, y);
-                return [cell.querySelector("title")?.textContent, getComputedStyle(cell).stroke];
-            }""",
-            [x, y],
-        )
-        assert re.fullmatch(r"\S+ → \S+: [01]\.\d\d", title or ""), title
-        # it is framed while it is pointed at
-        assert stroke == "rgb(213, 94, 0)" != before
+def test_a_cell_of_an_alignment_tells_its_words_and_weight_and_is_framed(page):
+    for figure in page.locator(".cell_output svg.alignment").all():
+        cells = figure.locator("path:has(title)")
+        cell = cells.nth(cells.count() // 2)
+        stroke = "cell => getComputedStyle(cell).stroke"
+        before = cell.evaluate(stroke)
+        cell.hover()
+        assert re.fullmatch(r"\S+ → \S+: [01]\.\d\d", cell.locator("title").text_content())
+        assert cell.evaluate(stroke) == "rgb(213, 94, 0)" != before

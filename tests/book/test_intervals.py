@@ -2,10 +2,8 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
 import nbformat
-import nbformat.v4 as nb
 import pytest
 
 from attnmt.book.figures import forest
@@ -14,6 +12,7 @@ from press.contents import ROOT
 from press.reading import cells_of
 
 BOOK = ROOT / "book"
+PAGES = sorted([*BOOK.glob("*.ipynb"), *BOOK.glob("*.md")])
 NUMBER = r"[+−]\d[\d.,]*"
 INTERVAL = re.compile(rf"({NUMBER}) \({NUMBER} to {NUMBER}\)")
 MARK = re.compile(r"<!--\w+-->(.*?)<!--/-->", flags=re.DOTALL)
@@ -23,11 +22,14 @@ AGAIN = "execute this page again, or let it read the row by judge([id])"
 OTHERS = {"3b02d8ff", "fam-holm"}
 
 
+rows = cache(judge)
+
+
 @cache
 def listed() -> dict[str, set[str]]:
     """The list's intervals, by the difference as it is printed; also as forest plots turn them."""
     found: dict[str, set[str]] = {}
-    for row in judge():
+    for row in rows():
         for interval in filter(None, (row.ours, forest.numbers(row))):
             found.setdefault(INTERVAL.fullmatch(interval)[1], set()).add(interval)
     return found
@@ -42,63 +44,19 @@ def shown(cell: nbformat.NotebookNode) -> str:
     return "\n".join([*data, *(one.get("text", "") for one in cell.get("outputs", []))])
 
 
-def other_intervals(cells: list[nbformat.NotebookNode]) -> list[str]:
-    """Intervals that are not the list's although the difference is, and all such in sentences."""
-    wrong = []
-    for cell in cells:
-        if cell.get("id") in OTHERS:
-            continue
-        text = shown(cell)
-        for found in INTERVAL.finditer(text):
-            theirs = listed().get(found[1], set())
-            if theirs and found[0] not in theirs:
-                wrong.append(found[0])
-        if cell.cell_type == "markdown":
-            quoted = [found[0] for mark in MARK.findall(text) for found in INTERVAL.finditer(mark)]
-            wrong += [one for one in quoted if one not in {row.ours for row in judge()}]
-    return wrong
-
-
-def other_rows(cells: list[nbformat.NotebookNode]) -> list[str]:
-    """Lines of tables of verdicts that are not the list's."""
-    whole = verdict_table(judge()).splitlines()
-    tables = [shown(cell) for cell in cells if cell.cell_type == "code"]
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_interval_and_every_row_of_verdicts_on_a_page_is_the_lists(path):
+    """Of a difference that the list has; between a sentence's marks, any interval."""
+    ours = {row.ours for row in rows()}
+    whole = verdict_table(rows()).splitlines()
     heads = {whole[0], "| claim | where | theirs | ours | seeds | verdict |"}
-    tables = [text.splitlines() for text in tables if heads & set(text.splitlines())]
-    lines = [line for table in tables for line in table if line.startswith("| ")]
-    return [line for line in lines if line not in whole]
-
-
-def pages() -> list[Path]:
-    return sorted([*BOOK.glob("*.ipynb"), *BOOK.glob("*.md")])
-
-
-@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
-def test_every_interval_on_a_page_is_the_lists(path):
-    assert other_intervals(cells_of(path)) == [], AGAIN
-
-
-@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
-def test_every_table_of_verdicts_on_a_page_is_the_lists(path):
-    assert other_rows(cells_of(path)) == [], AGAIN
-
-
-def test_another_interval_for_a_row_of_the_list_is_noticed():
-    (row,) = judge(["l4-dot-location"])
-    narrow = row.ours.replace(" to +", " to +9")
-    right = nb.new_markdown_cell(f"It is <!--gain-->{row.ours}<!--/--> BLEU.")
-    assert other_intervals([right]) == []
-    assert other_intervals([nb.new_markdown_cell(f"It is {narrow}.")]) == [narrow]
-    quoted = nb.new_markdown_cell("It is <!--gain-->+77.7 (+77.0 to +78.0)<!--/--> BLEU.")
-    assert other_intervals([quoted]) == ["+77.7 (+77.0 to +78.0)"]
-    assert other_intervals([nb.new_markdown_cell("Made up: +77.7 (+77.0 to +78.0)")]) == []
-
-
-def test_another_row_in_a_table_of_verdicts_is_noticed():
-    def cell(table: str) -> nbformat.NotebookNode:
-        output = nb.new_output("display_data", {"text/markdown": table})
-        return nb.new_code_cell("", outputs=[output])
-
-    table = verdict_table(judge(["l4-dot-location", "b1-search"]))
-    assert other_rows([cell(table)]) == []
-    assert len(other_rows([cell(table.replace("agrees", "opposite"))])) == 2
+    for cell in cells_of(path):
+        text = shown(cell)
+        for found in INTERVAL.finditer(text) if cell.get("id") not in OTHERS else ():
+            assert found[0] in listed().get(found[1], {found[0]}), AGAIN
+        if cell.cell_type == "markdown":
+            marked = [found[0] for mark in MARK.findall(text) for found in INTERVAL.finditer(mark)]
+            assert set(marked) <= ours, AGAIN
+        elif heads & set(text.splitlines()):
+            lines = [line for line in text.splitlines() if line.startswith("| ")]
+            assert [line for line in lines if line not in whole] == [], AGAIN

@@ -6,10 +6,9 @@ import sys
 
 import pytest
 import yaml
-from axe_playwright_python.sync_playwright import Axe
 from built import PHONE, visit
 from conftest import SITE, wait_until
-from test_each_page import AT_REST, BEYOND, SCROLLED
+from test_each_page import AT_REST, BEYOND
 
 from press.browser import served
 from press.editions import korean
@@ -81,7 +80,7 @@ SAID_SO = re.compile(
 
 def test_a_page_is_korean_and_so_is_what_stands_round_it_and_it_fits_on_a_phone(fresh):
     for name in PAGES:
-        page = fresh(f"{name}.html")
+        page = fresh(f"{name}.html", viewport=PHONE)
         page.wait_for_timeout(300)  # for what scripts write
         assert page.complaints == []
         assert page.evaluate("document.documentElement.lang") == "ko"
@@ -92,44 +91,11 @@ def test_a_page_is_korean_and_so_is_what_stands_round_it_and_it_fits_on_a_phone(
             assert page.evaluate(BEYOND) == [], (name, width)
 
 
-def test_the_button_leads_to_the_same_place_of_the_english_page(fresh):
+def test_the_moving_window_is_korean_and_the_button_leads_to_the_same_place_in_english(fresh):
     page = fresh(f"{CHAPTER}.html#exercises")
+    assert page.locator(".local-window-box p").inner_text().startswith("윈도: 위치 ")
+    assert "가중치" in page.locator(".local-window-box svg").text_content()
     page.locator("a.btn-language").click()
     wait_until(page, "document.documentElement.lang === 'en'")
     assert page.url.endswith(f"/{CHAPTER}.html#exercises") and "/ko/" not in page.url
     assert page.locator("#exercises h2").inner_text().startswith("Exercises")
-
-
-def test_a_live_box_speaks_korean(fresh):
-    page = fresh("book/index.html")
-    box = page.locator(".live").first
-    assert "해 보기" in box.inner_text()
-    box.get_by_role("button", name="해 보기").click()
-    wait_until(page, "document.querySelector('.live textarea') !== null")
-    assert box.get_by_label("독일어 문장").first.is_visible()
-
-
-def test_the_moving_window_speaks_korean(fresh):
-    page = fresh(f"{CHAPTER}.html")
-    assert page.locator(".local-window-box p").inner_text().startswith("윈도: 위치 ")
-    assert "가중치" in page.locator(".local-window-box svg").text_content()
-
-
-def test_a_word_is_found_with_and_without_its_particle(fresh):
-    def found(word: str) -> set[str]:
-        page = fresh(f"search.html?q={word}")
-        wait_until(page, "document.querySelector('#search-results ul.search li') !== null")
-        page.wait_for_timeout(500)
-        return {link.get_attribute("href") for link in page.locator("ul.search li > a").all()}
-
-    assert found("윈도를") == found("윈도") != set()
-
-
-def test_on_a_phone_axe_finds_nothing_and_what_scrolls_has_a_korean_name(fresh):
-    page = fresh(f"{CHAPTER}.html", viewport=PHONE)
-    page.wait_for_timeout(300)
-    rules = {"color-contrast": {"enabled": False}}
-    found = Axe().run(page, options={"resultTypes": ["violations"], "rules": rules}).response
-    assert [(rule["id"], rule["nodes"][0]["html"][:120]) for rule in found["violations"]] == []
-    names = [name for _, name in page.evaluate(SCROLLED) if "←" not in name]  # words of a model
-    assert len(names) > 3 and all(re.match("(그림|수식)", name) for name in names), names

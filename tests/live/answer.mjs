@@ -1,5 +1,6 @@
 /** Reads jobs from standard input, [{model, sentences}], and answers as the page would: JSON. */
 import { readFileSync } from "node:fs";
+import { nearest, readSentence } from "../../book/_live/sentence.mjs";
 import { load } from "../../book/_live/translator.mjs";
 import { split, written } from "../../book/_live/vocabulary.mjs";
 
@@ -28,33 +29,16 @@ const tasks = {
     while (!run.done) steps.push(plain(run.step()));
     return steps;
   },
-  /** How often each parameter but the embeddings is read, up to the first word and in all. */
-  work(model, { sentence, names }) {
-    let reads;
-    for (const name of names) {
-      const tensor = model.weights.get(name);
-      const { data } = tensor;
-      Object.defineProperty(tensor, "data", {
-        get() {
-          reads[name] = (reads[name] ?? 0) + 1;
-          return data;
-        },
-      });
-    }
-    const counted = (action) => {
-      reads = {};
-      return { result: action(), reads };
-    };
-    const first = counted(() => void model.begin(sentence).step()).reads;
-    const { result, reads: whole } = counted(() => translation(model, model.begin(sentence)).words.length);
-    return { first, whole, words: result };
-  },
   tokenise: (model, { texts }) => texts.map((text) => model.tokenise(text)),
   units: (model, { sentences }) => sentences.map((words) => model.units(words)),
   split: (model, { texts, language, prefixes }) => texts.map((text) => split(text, language, new Set(prefixes))),
   written: (model, { sentences }) => sentences.map(written),
   unknown: (model, { words }) => model.unknown(words),
-  about: ({ config, attends, asks, sourceWords, targetWords }) => ({ config, attends, asks, sourceWords, targetWords }),
+  /** What becomes of a reader's text beside the book's sentences; of a word that is not known, the most like it. */
+  read(model, { text }) {
+    const { unknown, ...read } = readSentence(text, model, { chains: [1] });
+    return { ...read, unknown: [...unknown].map((at) => [read.words[at], nearest(read.words[at], model.sourceWords)]) };
+  },
   /** What is told where a sentence cannot be translated, or a file not read. */
   refusal(model, { file, words }) {
     try {

@@ -6,29 +6,13 @@ import { SEE } from "../../book/_live/see_words.mjs";
 import { speaker } from "../../book/_live/speaker.mjs";
 import { LEARN as KOREAN, SEE as KOREAN_SEE } from "../../book/_live/words_ko.mjs";
 import { SIZES, Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
-import { compute, parse, plan } from "../../book/_live/score.mjs";
+import { plan } from "../../book/_live/score.mjs";
 import { Tape } from "../../book/_live/tape.mjs";
 
 const list = (numbers) => Array.from(numbers, (x) => (Number.isFinite(x) ? x : String(x)));
 const table = ({ rows, cols, data }) => Array.from({ length: rows }, (_, r) => list(data.subarray(r * cols, (r + 1) * cols)));
 
 const say = speaker(LEARN);
-
-/** A tree as a line again, with no bracket too many. */
-function print(tree) {
-  const strength = (node) => (node.kind === "pair" ? ("+-".includes(node.sign) ? 1 : 2) : node.kind === "minus" ? 3 : 4);
-  const within = (node, least) => (strength(node) < least ? `(${print(node)})` : print(node));
-  const { kind, parts } = tree;
-  if (kind === "number") return tree.text;
-  if (kind === "name") return tree.name;
-  if (kind === "call") return `${tree.name}(${parts.map(print).join(", ")})`;
-  if (kind === "join") return `[${parts.map(print).join("; ")}]`;
-  if (kind === "minus") return `-${within(parts[0], 3)}`;
-  if (kind === "place") return `${within(parts[0], 4)}[j]`;
-  const mine = strength(tree);
-  return `${within(parts[0], mine)} ${tree.sign} ${within(parts[1], mine + 1)}`;
-}
-
 
 const tasks = {
   /** Loss, weights and gradients of one batch by a model whose parameters are enlarged. */
@@ -51,21 +35,7 @@ const tasks = {
       aligned: aligned.map(table),
     };
   },
-  /** A line as a tree without places, and printed. */
-  read({ text }) {
-    const bare = ({ at, parts, ...rest }) => ({ ...rest, ...(parts && { parts: parts.map(bare) }) });
-    const tree = parse(text);
-    return { tree: bare(tree), printed: print(tree) };
-  },
   plan: ({ text, n, d }) => plan(text, { n, d }).weights,
-  /** Scores of given queries and keys, in 64 bits. */
-  compute({ text, q, k, S, i, words, parameters }) {
-    const tape = new Tape(Float64Array);
-    const made = (rows) => tape.matrix(rows.length, rows[0].length, rows.flat());
-    const planned = plan(text, { n: q[0].length, d: k[0].length });
-    const own = Object.fromEntries(Object.entries(parameters).map(([name, rows]) => [name, made(rows)]));
-    return list(compute(tape, planned, own, { q: made(q), k: made(k), S, i, words, kept: new Map() }).data);
-  },
   breaks: () => BREAKS,
   words: () => ({ learn: { en: LEARN, ko: KOREAN }, see: { en: SEE, ko: KOREAN_SEE } }),
   pairs: ({ text }) => readPairs(text),

@@ -43,17 +43,11 @@ def shown(browser, places):
         page.close()
 
 
-def test_two_models_in_a_page_of_another_origin(shown):
-    _, inside = shown("<!doctype html><p>{}", "models=rnnencdec,rnnsearch&sentence=Anna%20lacht.")
-    inside.locator(".live-view[data-done]").first.wait_for(timeout=120_000)
-    assert inside.locator(".live-field").input_value() == "Anna lacht."
-    assert inside.locator(".live-card").count() == 2
-
-
-def test_a_step_in_a_deck(shown):
-    page, inside = shown(DECK, "models=rnnsearch&frames")
+def test_a_step_in_a_deck_of_another_origin(shown):
+    page, inside = shown(DECK, "models=rnnsearch&frames&sentence=Anna%20lacht.")
     page.keyboard.press("ArrowRight")
     inside.locator(".live-view.step[data-done]").wait_for(timeout=120_000)
+    assert inside.locator(".live-field").input_value() == "Anna lacht."
     box = page.locator("iframe").bounding_box()
     assert box["width"] > 300 and box["height"] > 300
 

@@ -4,18 +4,13 @@ The models are written here once more, with PyTorch's own operations; scores of 
 lambdas beside their lines.
 """
 
-import gzip
 import json
-import math
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from parity import ask_node
 
 RUNNER = Path(__file__).with_name("learn.mjs")
@@ -61,6 +56,9 @@ EXPRESSIONS = {
         -(p["a"][0, 0] * ((q - k) ** 2).sum(-1) + p["b"][0, 0])
         / torch.exp((k @ p["u"][0]) / q.size(-1))
     ),
+    "dot(1 - exp(-abs(q - k) / n), a * q + k)": lambda q, k, p, i, j: (
+        (1 - torch.exp(-(q - k).abs() / q.size(-1))) * (p["a"][0, 0] * q + k)
+    ).sum(-1),
     "3": lambda q, k, p, i, j: torch.full(k.shape[:2], 3.0, dtype=k.dtype),
 }
 
@@ -201,169 +199,21 @@ def test_gradients_of_every_model_are_pytorchs():
 
 # ------------------------------------------------------------------------- the score's language
 
-CURVES = {
-    "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "relu": lambda x: np.maximum(x, 0),
-    "exp": np.exp,
-    "abs": np.abs,
-}
-SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
-N = 3  # of q and of k
-
-# Trees as the parser answers them, of numbers and of vectors.
-numbers_first = st.one_of(
-    st.sampled_from("nijSab").map(lambda name: {"kind": "name", "name": name}),
-    st.sampled_from(["0", "2", "0.5", "10.25"]).map(lambda text: {"kind": "number", "text": text}),
-)
-vectors_first = st.sampled_from("qkuvw").map(lambda name: {"kind": "name", "name": name})
-
-
-def node(kind, **rest):
-    return st.fixed_dictionaries({"kind": st.just(kind), **rest})
-
-
-def call(names, *parts):
-    return node("call", name=st.sampled_from(names), parts=st.tuples(*parts).map(list))
-
-
-def grow(pair):
-    numbers, vectors = pair
-    sign, curve = st.sampled_from("+-*/"), list(CURVES)
-    first = st.sampled_from("qu").map(lambda name: {"kind": "name", "name": name})
-    place = node("place", parts=call(["P"], first).map(lambda one: [one]))
-    return (
-        st.one_of(
-            numbers,
-            node("pair", sign=sign, parts=st.tuples(numbers, numbers).map(list)),
-            call(["dot"], vectors, vectors),
-            call(curve, numbers),
-            node("minus", parts=st.tuples(numbers).map(list)),
-            place,
-        ),
-        st.one_of(
-            vectors,
-            node("pair", sign=sign, parts=st.tuples(vectors, numbers).map(list)),
-            node("pair", sign=sign, parts=st.tuples(numbers, vectors).map(list)),
-            node("pair", sign=sign, parts=st.tuples(vectors, vectors).map(list)),
-            call(curve, vectors),
-            call(["W", "U"], vectors),
-            call(["T"], node("join", parts=st.tuples(vectors, vectors).map(list))),
-            node("minus", parts=st.tuples(vectors).map(list)),
-        ),
-    )
-
-
-SHALLOW = (numbers_first, vectors_first)
-TREES = grow(grow(grow(SHALLOW)))[0]
-
-
-def spelled(tree, spaces: str = " ") -> str:
-    """A tree as a line, with every bracket."""
-    parts = [spelled(part, spaces) for part in tree.get("parts", [])]
-    match tree["kind"]:
-        case "number":
-            return tree["text"]
-        case "name":
-            return tree["name"]
-        case "call":
-            return f"{tree['name']}{spaces}({','.join(parts)})"
-        case "join":
-            return f"[{spaces}{';'.join(parts)}]"
-        case "minus":
-            return f"(-{parts[0]})"
-        case "place":
-            return f"{parts[0]}[{spaces}j]"
-    return f"({parts[0]}{spaces}{tree['sign']}{spaces}{parts[1]})"
-
-
-def value(tree, known):
-    """A tree's value by numpy, for one query and one word."""
-    if tree["kind"] == "number":
-        return float(tree["text"])
-    if tree["kind"] == "name":
-        return known[tree["name"]]
-    parts = [value(part, known) for part in tree["parts"]]
-    match tree["kind"]:
-        case "minus":
-            return -parts[0]
-        case "join":
-            return np.concatenate(parts)
-        case "place":
-            return parts[0][int(known["j"]) - 1]
-        case "pair":
-            return SIGNS[tree["sign"]](*parts)
-    if tree["name"] == "dot":
-        return parts[0] @ parts[1]
-    return known[tree["name"]] @ parts[0] if tree["name"] in known else CURVES[tree["name"]](*parts)
-
-
-@settings(max_examples=12)
-@given(st.lists(TREES, min_size=25, max_size=25), st.sampled_from(["", " ", "   "]))
-def test_what_is_read_is_what_was_written_and_printing_changes_nothing(trees, spaces):
-    wanted = [(tree, text) for tree in trees if len(text := spelled(tree, spaces)) <= 120]
-    read = ask(*({"task": "read", "text": text} for _, text in wanted))
-    again = ask(*({"task": "read", "text": one["found"]["printed"]} for one in read))
-    for (tree, text), one, other in zip(wanted, read, again, strict=True):
-        assert one["found"]["tree"] == tree, text
-        assert other["found"] == one["found"], text
-        assert len(one["found"]["printed"].replace(" ", "")) <= len(text.replace(" ", ""))
-
-
-@settings(max_examples=12)
-@given(st.lists(TREES, min_size=25, max_size=25), st.integers(0, 2**31))
-def test_a_line_computes_what_it_says(trees, seed):
-    rng = np.random.default_rng(seed)
-    B, S, i = 2, 4, 3
-    q, k = rng.normal(size=(B, N)), rng.normal(size=(B * S, N))
-    shapes = dict.fromkeys("uvw", (1, N)) | dict.fromkeys("ab", (1, 1))
-    shapes |= {"W": (N, N), "U": (N, N), "T": (N, 2 * N), "P": (26, N)}
-    own = {name: rng.normal(size=shape) for name, shape in shapes.items()}
-    lines = [text for tree in trees if len(text := spelled(tree)) <= 120]
-    given = {"q": q.tolist(), "k": k.tolist(), "S": S, "i": i, "words": S - 1}
-    given["parameters"] = {name: values.tolist() for name, values in own.items()}
-    answers = ask(*({"task": "compute", "text": text, **given} for text in lines))
-    flat = {name: values[0] if name in "uvw" else values for name, values in own.items()}
-    flat |= {name: own[name][0, 0] for name in "ab"}
-    for text, tree, answer in zip(
-        lines, (tree for tree in trees if spelled(tree) in lines), answers, strict=True
-    ):
-        expected = []
-        with np.errstate(all="ignore"):
-            for b in range(B):
-                for s in range(S):
-                    known = {"q": q[b], "k": k[b * S + s], "i": i, "j": s + 1, "S": S - 1, "n": N}
-                    expected.append(np.float64(value(tree, flat | known)))
-        got = np.array(answer["found"], dtype=float)
-        finite = np.isfinite(expected)
-        np.testing.assert_allclose(got[finite], np.array(expected)[finite], rtol=1e-6, err_msg=text)
-
-
 # A line | where it is wrong | what is said of it.
 WRONG = """
  | 1 | for example dot(q, k)
 dot(q, k | 9 | ) is missing before the end
-dot(q k) | 7 | ) is missing before k
 dot(q, k)) | 10 | nothing can follow here, but ) does
 dot(q, k) % 2 | 11 | the sign % is not known here
 dot(q, h) | 8 | h is not known: q, k, u, v and w are vectors
 q + dot(q, k) | 3 | a score is one number for each source word, and this is a vector of 4
-tanh(W(q) + U(k)) | 1 | is a dot missing?
 dot(q, [q; k]) | 1 | the same size, not a vector of 4 numbers and a vector of 8 numbers
-dot(q, n) | 1 | not a vector of 4 numbers and a number
-dot(v, [q; k] + u) | 15 | + takes parts of the same size, not a vector of 8 numbers
 dot(v, W(q) + W([q; k])) | 15 | W is already a matrix of 4 x 4, and cannot be one of 4 x 8
 dot(q) | 1 | dot takes two arguments, not 1
-tanh(q, k) | 1 | tanh takes one argument, not 2
 W(2) | 1 | W takes a vector, not a number
 softmax(q) | 1 | the function softmax is not known: use dot, tanh
-constructor(q) | 1 | the function constructor is not known
 dot(q, constructor) | 8 | constructor is not known
-dot(q, valueOf) | 8 | valueOf is not known
 dot(q, tanh) | 8 | tanh needs brackets, as in tanh(q)
-dot(q, W) | 8 | W needs brackets
-q[j] | 2 | [j] follows a learned matrix
-W(q)[i] | 6 | only [j] can follow
 W(k)[j] | 5 | no k or j inside
 [2; q] | 2 | only vectors can be joined
 + dot(q, k) | 1 | something is missing before +
@@ -384,20 +234,13 @@ def test_errors_say_where_and_which_shapes():
         assert answer["at"] == int(column) - 1, line
 
 
-def test_a_line_says_what_it_learns():
-    assert found("plan", text=ADDITIVE, n=4, d=6) == {"v": [1, 4], "W": [4, 4], "U": [4, 6]}
-    assert found("plan", text="W(q)[j]", n=4, d=6) == {"W": [26, 4]}
-    assert found("plan", text="dot(q, W(k))", n=4, d=6) == {"W": [4, 6]}
-
-
 # ------------------------------------------------------------------------- tasks
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("length", [4, 8, 16])
+@pytest.mark.parametrize("length", [4, 16])
 @pytest.mark.parametrize("task", ["copy", "reverse", "german"])
-def test_sentences_and_their_links(task, length, seed):
-    made = found("corpus", spec={"task": task, "length": length, "seed": seed, "same": False})
+def test_sentences_and_their_links(task, length):
+    made = found("corpus", spec={"task": task, "length": length, "seed": 1, "same": False})
     assert len(made["heldOut"]) == 32
     assert len(made["train"]) > 500
     held = {" ".join(one["source"]) for one in made["heldOut"]}
@@ -421,21 +264,16 @@ def test_sentences_and_their_links(task, length, seed):
             assert one["target"][last - 1] in {"has", "had"}
 
 
-def test_no_word_of_the_german_task_can_be_guessed_but_the_article_that_is_always_the_same():
-    articles = {"the", "a", "my", "this"}
-    for same, guessed in ((False, {"today", "there"}), (True, {"today", "there", "seen", "and"})):
-        made = found("corpus", spec={"task": "german", "length": 9, "seed": 1, "same": same})
-        after: dict[str, set] = {}
-        for one in made["train"]:
-            for before, word in pairwise(["", *one["target"], ""]):
-                after.setdefault(before, set()).add(word)
-        assert after["seen"] == ({"the"} if same else articles | {"Anna", "Peter"})
-        alone = {word for word, words in after.items() if len(words) == 1}
-        assert guessed <= alone  # after an adverb, only the end comes
-        assert same or alone == guessed
+UNREADABLE = {
+    "": "paste at least 8 lines, source = target; these are 0",
+    "a = b\n\nc d\n": "line 3: write source = target",
+    "a = b = c\n": "line 1: write source = target",
+    "a = " + "b " * 21: "line 1: 21 words and signs, and at most 20 are read",
+    "a = b\n" * 401: "these are 401 lines, and at most 400",
+}
 
 
-def test_the_readers_own_pairs():
+def test_the_readers_own_pairs_are_read_or_their_line_is_named():
     pairs = "das Haus = the house\n\nDer Hund schläft.\tThe dog sleeps.\n" + "a | b\n" * 6
     made = found("pairs", text=pairs)
     assert [one["source"] for one in made[:3]] == [
@@ -444,21 +282,6 @@ def test_the_readers_own_pairs():
         ["a"],
     ]
     assert made[1]["target"] == ["The", "dog", "sleeps", "."]
-
-
-UNREADABLE = {
-    "": "paste at least 8 lines, source = target; these are 0",
-    "a = b\n" * 7: "these are 7",
-    "a = b\n\nc d\n": "line 3: write source = target",
-    "a = b = c\n": "line 1: write source = target",
-    "a\t \n" * 8: "line 1: write source = target",
-    "  = b\n": "line 1: write source = target",
-    "a = " + "b " * 21: "line 1: 21 words and signs, and at most 20 are read",
-    "a = b\n" * 401: "these are 401 lines, and at most 400",
-}
-
-
-def test_pairs_that_cannot_be_read_name_their_line():
     answers = ask(*({"task": "pairs", "text": text} for text in UNREADABLE))
     for message, answer in zip(UNREADABLE.values(), answers, strict=True):
         assert message in answer["error"]
@@ -476,22 +299,6 @@ def test_the_same_seed_trains_the_same_and_another_another():
     assert [look["updates"] for look in one] == [0, 10, 20]
 
 
-def test_what_is_drawn_fits_together():
-    trained = found("train", updates=40, spec={"task": "german", "score": DOT, "seed": 2})
-    about, rows, look = trained["about"], trained["rows"], trained["looks"][-1]
-    assert about["source"][-1] == rows[-1]["word"] == "</s>"
-    assert len(about["source"]) == 9
-    weights = np.array([row["weights"] for row in rows])
-    assert weights.shape == (len(rows), 9)
-    np.testing.assert_allclose(weights.sum(1), 1, atol=1e-5)
-    assert 0 <= look["mass"] <= 1
-    assert 0 <= look["top"] <= 1
-    start = trained["looks"][0]
-    assert start["loss"] == pytest.approx(math.log(26), abs=0.7)
-    assert look["loss"] < start["loss"]
-    assert start["entropy"] <= math.log2(8)
-
-
 @pytest.mark.parametrize(
     ("score", "at"),
     [("dot(q, k) / 0", 0), ("sqrt(dot(q, k) - 100)", 0), ("exp(exp(9 * n)) - j", 0)],
@@ -503,183 +310,62 @@ def test_it_stops_where_numbers_cease_to_be_numbers_and_says_so(score, at):
     assert "Change the score" in trained["trouble"]
 
 
-def imported(name: str) -> set[str]:
-    """A module, and all that it loads."""
-    found, text = {name}, (LIVE / f"{name}.mjs").read_text("utf8")
-    for other in re.findall(r'from "\./(\w+)\.mjs"', text):
-        found |= imported(other)
-    return found
-
-
-def test_the_modules_are_small():
-    """Those that train, as they are, and all that the page fetches, packed as a server sends it."""
-    trains = imported("learn_worker")
-    assert trains == {"learn_worker", "learn", "score", "tape"}
-    assert sum((LIVE / f"{name}.mjs").stat().st_size for name in trains) < 40_000
-    names = trains | imported("learn_view")
-    packed = [len(gzip.compress((LIVE / f"{name}.mjs").read_bytes())) for name in names]
-    assert sum(packed) < 30_000
-
-
 # ------------------------------------------------------------------------- it locks on
 
-SCORES = {
-    "dot": {"score": DOT},
-    "additive": {"score": ADDITIVE, "asks": "before"},
-    "scaled": {"score": "dot(q, k) / sqrt(n)"},
-    "general": {"score": "dot(q, W(k))"},
-}
-LOCKED = 0.9  # of the weight on the right word
 
-
-def masses(task: str, told: dict, updates: int, seeds=(1, 2, 3)) -> list[float]:
-    jobs = [
-        {
-            "task": "train",
-            "updates": updates,
-            "until": LOCKED,
-            "spec": {"task": task, "seed": seed, **told},
-        }
-        for seed in seeds
-    ]
-    return [max(look["mass"] for look in answer["found"]["looks"]) for answer in ask(*jobs)]
-
-
-BY_DAY = ("dot", "additive")
-
-
-@pytest.mark.parametrize("score", BY_DAY)
-def test_german_locks_on(score):
-    assert min(masses("german", SCORES[score], 400, seeds=(1,))) > LOCKED
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-@pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("task", ["german", "copy", "reverse"])
-def test_every_task_and_score_locks_on_with_three_seeds(task, score):
-    """But the scaled dot, whose softmax stays soft where neighbours are much alike: letters."""
-    found = masses(task, SCORES[score], 600)
-    if score == "scaled" and task != "german":
-        assert 0.6 < min(found) <= max(found) < LOCKED
-    else:
-        assert min(found) > LOCKED
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_a_location_score_locks_on_only_where_the_place_does_not_depend_on_the_length():
-    told = {"score": "W(q)[j]"}
-    assert min(masses("copy", told, 400)) > LOCKED
-    assert max(masses("reverse", told, 400)) < 0.7
-    assert max(masses("german", told, 400)) < LOCKED
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("window", ["local-m", pytest.param("local-p", marks=pytest.mark.nightly)])
-def test_windows_learn_where_words_stay_near_their_place(window):
-    told = {"score": "dot(q, W(k))", "window": window}
-    (copied,) = masses("copy", told, 400, seeds=(1,))
-    (reversed_,) = masses("reverse", told, 400, seeds=(1,))
-    assert copied > reversed_
+@pytest.mark.parametrize("chosen", [{"score": DOT}, {"score": ADDITIVE, "asks": "before"}])
+def test_german_locks_on(chosen):
+    trained = found("train", updates=400, until=0.9, spec={"task": "german", "seed": 1, **chosen})
+    assert trained["looks"][-1]["mass"] > 0.9  # of the weight is on the right word
 
 
 # ------------------------------------------------------------------------- and is broken
 
-# With one seed by each check, and with three at night.
-by_seeds = pytest.mark.parametrize(
-    "seeds", [(1,), pytest.param((1, 2, 3), marks=pytest.mark.nightly)], ids=str
-)
 
-
-@pytest.fixture(scope="module")
-def broken():
-    """A function that trains as a choice of *Break it* does, with some seeds."""
-    presets = found("breaks")
-
-    def train(name: str, seeds, updates: int = 300, **changed) -> list[dict]:
-        specs = [{**presets[name], **changed, "seed": seed} for seed in seeds]
-        told = {"task": "train", "updates": updates, "every": updates}  # and looks at its ends
-        jobs = [{**told, "spec": spec} for spec in specs]
-        return [answer["found"] for answer in ask(*jobs)]
-
-    train.presets = presets
-    return train
-
-
-def looks_at(trained: dict) -> list[int]:
-    """For each word of the sentence that is drawn, where most of its weight is."""
-    return [int(np.argmax(row["weights"])) for row in trained["rows"][:-1]]
-
-
-def last(trained: list[dict], what: str) -> list[float]:
-    return [one["looks"][-1][what] for one in trained]
+def broken(name: str, seed: int = 1, **changed) -> tuple[dict, dict, list[int]]:
+    """What a choice of *Break it* trains: all of it, its last look, and for each word of the
+    sentence that is drawn, where most of its weight is."""
+    spec = {**found("breaks")[name], **changed, "seed": seed}
+    trained = found("train", updates=300, every=300, spec=spec)
+    at = [int(np.argmax(row["weights"])) for row in trained["rows"][:-1]]
+    return trained, trained["looks"][-1], at
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [(1, 2), pytest.param((1, 2, 3), marks=pytest.mark.nightly)])
-def test_broken_mask_with_its_seed_the_verb_looks_at_the_mark_with_another_at_the_verb(
-    broken, seeds
-):
-    at_mark = {}
-    for seed, trained in zip(seeds, broken("mask", seeds), strict=True):
-        source, links = trained["about"]["source"], trained["about"]["links"]
-        verb = links.index(len(source) - 2)
-        at_mark[seed] = looks_at(trained)[verb] == len(source) - 1
-    assert at_mark[broken.presets["mask"]["seed"]]
-    assert not all(at_mark.values())
+@pytest.mark.parametrize("seed", [1, 2])
+def test_broken_mask_with_its_seed_the_verb_looks_at_the_mark_with_another_at_the_verb(seed):
+    trained, _, at = broken("mask", seed)
+    source, links = trained["about"]["source"], trained["about"]["links"]
+    at_mark = at[links.index(len(source) - 2)] == len(source) - 1
+    assert at_mark == (seed == found("breaks")["mask"]["seed"])
 
 
 @pytest.mark.slow
-@by_seeds
-def test_broken_directions_rows_look_a_place_too_far_and_letters_are_right(broken, seeds):
-    trained, whole = broken("directions", seeds), broken("directions", seeds, directions=2)
-    assert min(last(trained, "right")) > 0.8
-    assert max(last(trained, "top")) < 0.6 < 0.9 < min(last(whole, "top"))
-    steps = [
-        at - link
-        for one in trained
-        for at, link in zip(looks_at(one), one["about"]["links"], strict=True)
-    ]
+def test_broken_directions_rows_look_a_place_too_far_and_letters_are_right():
+    trained, look, at = broken("directions")
+    assert look["right"] > 0.8
+    assert look["top"] < 0.6 < 0.9 < broken("directions", directions=2)[1]["top"]
+    steps = [one - link for one, link in zip(at, trained["about"]["links"], strict=True)]
     assert steps.count(1) > len(steps) / 4
     assert steps.count(1) > 2 * (len(steps) - steps.count(0) - steps.count(1))
 
 
 @pytest.mark.slow
-@by_seeds
-def test_broken_sharpness_most_rows_are_pale_and_many_letters_wrong(broken, seeds):
-    trained = broken("sharp", seeds)
-    assert max(last(trained, "mass")) < 0.5 < min(last(trained, "top"))
-    assert max(last(trained, "right")) < 0.9
-    whole = broken("sharp", seeds, sharp=True)
-    assert min(last(whole, "mass")) > 0.6
-    assert np.less(last(trained, "right"), last(whole, "right")).all()
+def test_broken_sharpness_most_rows_are_pale_and_many_letters_wrong():
+    (_, look, _), (_, whole, _) = broken("sharp"), broken("sharp", sharp=True)
+    assert look["mass"] < 0.5 < look["top"]
+    assert whole["mass"] > 0.6
+    assert look["right"] < min(0.9, whole["right"])
 
 
 @pytest.mark.slow
-@by_seeds
-def test_v_at_zero_begins_with_equal_weights_and_locks_on_nevertheless(broken, seeds):
-    for trained in broken("zero", seeds, updates=0):
-        for row in trained["rows"]:
-            assert len(set(row["weights"][:-1])) == 1
-    assert min(masses("german", broken.presets["zero"], 300, seeds)) > LOCKED
-
-
-@pytest.mark.slow
-@by_seeds
-def test_broken_article_words_are_right_and_the_weights_elsewhere(broken, seeds):
-    trained = broken("same", seeds)
-    assert min(last(trained, "right")) > 0.98
-    assert max(last(trained, "top")) < 0.75
-    assert min(last(broken("same", seeds, same=False), "top")) > 0.9
-    for one in trained:
-        rows, links = one["rows"][:-1], one["about"]["links"]
-        astray = [
-            row["word"]
-            for row, at, link in zip(rows, looks_at(one), links, strict=True)
-            if at != link
-        ]
-        assert "the" in astray
+def test_broken_article_words_are_right_and_the_weights_elsewhere():
+    trained, look, at = broken("same")
+    assert look["right"] > 0.98
+    assert look["top"] < 0.75 < 0.9 < broken("same", same=False)[1]["top"]
+    words = [row["word"] for row in trained["rows"]]
+    links = trained["about"]["links"]
+    assert "the" in [word for word, a, link in zip(words, at, links) if a != link]
 
 
 # ------------------------------------------------------------------------- in two languages
@@ -698,30 +384,16 @@ def test_words_in_korean_have_the_same_keys_and_places(box):
         assert words["ko"][key].strip(), key
 
 
-def test_every_word_of_a_live_translation_is_in_its_table_and_said():
-    table = found("words")["see"]["en"]
-    names = imported("see") - {"see_words"}
-    text = "".join((LIVE / f"{name}.mjs").read_text("utf8") for name in names)
-    quoted = set(re.findall(r'"([a-z_]+)"', text))
-    assert set(table) <= quoted, set(table) - quoted
-    spoken = set(re.findall(r'\bsay(?:\.parts)?\("(\w+)"', text))
-    assert len(spoken) > 60 and spoken <= set(table) | {"a_number", "a_vector"}
-
-
-def test_every_word_that_the_page_says_is_in_the_table():
-    """Keys that are put together from two parts are those of a choice."""
-    table = found("words")["learn"]["en"]
-    text = "".join((LIVE / f"{name}.mjs").read_text("utf8") for name in ("learn_view", "learn"))
-    text += (LIVE / "score.mjs").read_text("utf8")
-    spoken = set(re.findall(r'\bsay\("([\w-]+)"', text))
-    spoken |= {"loss", "right", "mass", "top", "entropy"}  # the curves
-    spoken |= set(re.findall(r'refuse\([^"()]*(?:\([^()]*\))?[^"()]*, "(\w+)"', text))
-    spoken |= set(re.findall(r'Refusal\("(\w+)"', text))
-    assert len(spoken) > 50
-    assert spoken <= set(table)
-    assert {f"{kind}_{name}" for kind in ("break", "look") for name in found("breaks")} <= set(
-        table
+@pytest.mark.parametrize("box", ["learn", "see"])
+def test_every_word_that_a_box_says_is_in_its_table(box):
+    own = {path.stem for path in LIVE.glob("learn*.mjs")} | {"score"}
+    names = {path.stem for path in LIVE.glob("*.mjs")} - {"speaker", "words_ko"}
+    text = "".join(
+        (LIVE / f"{n}.mjs").read_text("utf8") for n in names if (n in own) == (box == "learn")
     )
+    spoken = set(re.findall(r'\b(?:say(?:\.parts)?|Refusal)\("([\w-]+)"', text))
+    assert len(spoken) > 30
+    assert spoken <= set(found("words")[box]["en"]) | {"a_number", "a_vector"}
 
 
 # ------------------------------------------------------------------------- what the page says
@@ -748,7 +420,8 @@ def test_numbers_of_the_page_are_recorded_ones():
 
 
 def test_recorded_trainings_locked_on():
-    """But those that the slow tests above know of."""
+    """But a scaled dot, whose softmax stays soft where neighbours are much alike: letters; and a
+    score of places where these depend on the length."""
     for one in STORE["locked"]:
         kind = (one["score"], one["task"])
         soft = one["score"] == "scaled" and one["task"] != "german"

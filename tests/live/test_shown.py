@@ -63,15 +63,6 @@ def written(place):
     return place.locator(".live-card .live-text").all_inner_texts()
 
 
-def test_a_score_that_the_page_does_not_know_is_named(corpus, folder, page):
-    place, address = folder
-    model = luong(corpus, hidden=8)
-    model.config["score"] = "cosine"
-    write_folder(show_live(model), place / "mine")
-    page.goto(f"{address}mine/")
-    expect(page.locator(".live-status")).to_contain_text("“cosine”")
-
-
 @pytest.mark.parametrize("size", [None, 150], ids=["words", "pieces"])
 def test_a_folder_shows_its_model_in_a_page_of_ones_own(size, corpus, folder, page):
     place, address = folder

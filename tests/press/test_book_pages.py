@@ -3,10 +3,13 @@ says of itself to search engines and where its link is shared."""
 
 import html
 import re
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
 from sphinx.application import Sphinx
+
+from press.extensions import book_pages
 
 ADDRESS = "https://someone.example/align/"
 PAGE = """# A title of $x$
@@ -87,3 +90,17 @@ def test_with_an_address_a_page_has_a_card(built, tmp_path):
     card = said["og:image"].removeprefix(ADDRESS)
     with Image.open(tmp_path / "html" / card) as picture:
         assert picture.size[0] > 1_000 and len(picture.getcolors(1 << 24)) > 10  # letters, a mark
+
+
+@pytest.mark.parametrize("address", ["", "https://github.com/someone/somewhere"])
+def test_buttons_lead_to_the_books_address_or_to_how_to_give_it_one(address):
+    options = {"repository_url": address}
+    config = SimpleNamespace(html_theme_options=options, site_words={})
+    book_pages.choose_buttons(None, config)  # those that the theme makes
+    assert options["use_edit_page_button"] == bool(options["launch_buttons"]) == bool(address)
+    env = SimpleNamespace(found_docs={book_pages.HELP}, doc2path=lambda name: f"{name}.ipynb")
+    context = {"header_buttons": [], "pathto": lambda name: f"../{name}.html"}
+    app = SimpleNamespace(config=config, env=env)
+    book_pages.add_buttons(app, "book/primer", "page.html", context, object())
+    ours = [button["url"] for button in context["header_buttons"]]
+    assert ours == ([] if address else ["../book/publish.html"] * 2)

@@ -55,23 +55,6 @@ def test_the_structure_is_the_formula():
     ]
 
 
-def test_rows_without_an_environment_stand_one_below_the_other():
-    assert len(shape(r"a &= b \\ c &= d", display=True).findall(".//mtr")) == 2
-
-
-def test_an_environment_does_not_count_its_equations():
-    """Sphinx does, and two numbers would stand beside one equation."""
-    assert "tml-eqn" not in mathml(r"\begin{align} a &= b \end{align}", display=True)
-
-
-def test_a_space_stands_before_the_name_of_a_function():
-    def widths(tex: str) -> int:
-        return len(shape(tex).findall(".//mspace"))
-
-    assert widths(r"v^\top \tanh(x)") == widths(r"\tanh(x)") + 1
-    assert widths(r"(\tanh(x))") == widths(r"\tanh(x)")
-
-
 @pytest.mark.parametrize("tex", [r"\nosuchthing x", r"\frac{1", r"a^b^c"])
 def test_what_is_no_formula_is_told(tex):
     with pytest.raises(Unset, match="cannot be set"):

@@ -1,7 +1,6 @@
 """The blocks `{live}` and `{learn}` of the pages, their stills, and what the site gets for them."""
 
 import ast
-import gzip
 import json
 import re
 import textwrap
@@ -82,24 +81,15 @@ def test_options_cannot_end_their_script():
     ("block", "words"),
     [
         ("live} \n:sentence: Ja.", "one model or two"),
-        ("live} bert\n:sentence: Ja.", "one model or two of rnnencdec"),
         ("live} rnnsearch", "sentence is missing"),
         ("learn} sort", '"german", "copy", "reverse", or "own"'),
         ("learn} copy\n:length: 99", 'choose from "4"'),
-        ("learn} copy\n:window: local", 'choose from "global"'),
         ("learn} copy\n:feeding: maybe", 'choose from "yes"'),
     ],
 )
 def test_a_block_that_cannot_be_shown_says_why(block, words):
     with pytest.raises(ValueError, match=words):
         specs(f":::{{{block}\n:::\n")
-
-
-def test_options_of_a_training_are_the_components_own():
-    """By name; what each may be, the component checks again when it reads an address."""
-    text = (live.SOURCE / "learn_choices.mjs").read_text(encoding="utf8")
-    defaults = text.partition("export const DEFAULTS = {")[2].partition("};")[0]
-    assert {*live.Learn.option_spec} - {"height"} < set(re.findall(r"(?m)^  (\w+):", defaults))
 
 
 def test_pages_fetch_little():
@@ -167,11 +157,6 @@ def test_recorded_trainings_are_what_node_trains():
     assert stills.record([copied["spec"]]) == [copied], "python -m press.extensions.stills"
 
 
-def test_a_training_that_was_not_recorded_says_how_to():
-    with pytest.raises(ValueError, match=r"press\.extensions\.stills '\{\"task\": \"reverse\"\}'"):
-        live.box({"task": "reverse"})
-
-
 @pytest.mark.parametrize("kind", DIRECTIVES)
 def test_a_korean_page_has_korean_blocks(kind):
     """Its own words; sentences and numbers stay as they are."""
@@ -186,9 +171,6 @@ def test_a_korean_page_has_korean_blocks(kind):
     assert not re.search("attention|feeding|Reference|training|updates", still)
 
 
-# --- the package's lines, and the site's files
-
-
 def test_the_lines_beside_a_step_are_the_packages():
     shown = live.source_of("rnnsearch")
     assert list(shown) == ["score", "softmax", "blend", "word"]
@@ -200,18 +182,3 @@ def test_the_lines_beside_a_step_are_the_packages():
         (found,) = ast.parse(textwrap.dedent(text)).body
         assert found.name == function.__name__
     assert sum(html.count("\n") for html in shown.values()) <= 20
-
-
-def test_the_site_gets_what_it_shows(tmp_path):
-    live.copy_files(tmp_path, ["rnnsearch"])
-    copied = {path.name for path in tmp_path.iterdir()}
-    assert copied == {*live.MODULES, "rnnsearch.safetensors.gz"}
-    original = weights.FOLDER / "rnnsearch.safetensors"
-    packed = (tmp_path / "rnnsearch.safetensors.gz").read_bytes()
-    assert gzip.decompress(packed) == original.read_bytes()
-
-
-def test_modules_ask_no_other_server():
-    for name in live.MODULES:
-        text = (live.SOURCE / name).read_text(encoding="utf8")
-        assert not re.search(r"https?://(?!www\.w3\.org/)|//cdn", text), name

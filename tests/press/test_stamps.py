@@ -39,8 +39,6 @@ def notebook(*sources: str):
         ("from core import split", {"core.words"}),
         ("from core import score", {"core.measure", "core.words"}),
         ("from core.words import split", {"core.words"}),
-        ("from core import words", {"core.words"}),
-        ("import core", {"core", "core.measure", "core.words"}),
         ("from core import *", {"core", "core.measure", "core.words"}),
         ("import torch as t, core", {"core", "core.measure", "core.words"}),
         ("from shared import plots", {"shared.plots", "core.measure", "core.words"}),
@@ -58,7 +56,9 @@ def test_what_is_needed(src, source, modules):
 def test_the_hash_sees_names_bytes_and_word_lists_of_what_is_imported(src):
     book = notebook("import corpus", "%matplotlib inline\nfrom core import score")
     first = package_hash(book, src)
-    (src / "corpus" / "notes.txt").write_text("not code")
+    for name in ("corpus/notes.txt", "shared/plots.py", "core/__init__.py"):  # not code, not read
+        with (src / name).open("a") as file:
+            file.write("# more\n")
     assert package_hash(book, src) == first
     seen = {first}
     for name in (
@@ -75,15 +75,6 @@ def test_the_hash_sees_names_bytes_and_word_lists_of_what_is_imported(src):
     assert len(seen) == 6
 
 
-def test_an_edit_of_what_is_not_imported_leaves_the_outputs_fresh(src):
-    book = notebook("from core import score")
-    first = package_hash(book, src)
-    for name in ("shared/command.py", "shared/plots.py", "corpus/__init__.py", "core/__init__.py"):
-        with (src / name).open("a") as file:
-            file.write("# more\n")
-    assert package_hash(book, src) == first
-
-
 def test_pins_are_those_of_what_the_notebook_and_its_modules_import(src):
     requirements = src / "requirements.txt"
     requirements.write_text("# a note\ntorch==2.0\nnumpy==1.0\nruff==0.1\n")
@@ -92,11 +83,3 @@ def test_pins_are_those_of_what_the_notebook_and_its_modules_import(src):
     assert pins(book, src, requirements) == {"numpy": "1.0"}
     book = notebook("import torch.nn", "%matplotlib inline")
     assert pins(book, src, requirements) == {"torch": "2.0"}
-
-
-def test_a_name_that_moves_to_another_module_is_noticed(src):
-    book = notebook("from core import split")
-    first = package_hash(book, src)
-    (src / "core" / "more.py").write_text((src / "core" / "words.py").read_text())
-    (src / "core" / "__init__.py").write_text("from core.more import split\n")
-    assert package_hash(book, src) != first
