@@ -45,6 +45,7 @@ def built(tmp_path):
                 "press.extensions.languages",
                 "press.extensions.book_pages",
             ],
+            "source_suffix": {".md": "markdown"},  # Sphinx keeps its default from app to app
             "html_title": "A book",
             "html_baseurl": address,
             "myst_enable_extensions": ["dollarmath"],

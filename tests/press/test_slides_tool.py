@@ -54,6 +54,7 @@ SETTINGS = {
     "nb_execution_mode": "off",
     "nb_merge_streams": True,
     "nb_render_markdown_format": "myst",
+    "source_suffix": {".md": "myst-nb", ".ipynb": "myst-nb"},
 }
 
 
