@@ -322,10 +322,10 @@ def test_german_locks_on(chosen):
 # ------------------------------------------------------------------------- and is broken
 
 
-def broken(name: str, seed: int = 1, **changed) -> tuple[dict, dict, list[int]]:
+def broken(name: str, seed: int = 1) -> tuple[dict, dict, list[int]]:
     """What a choice of *Break it* trains: all of it, its last look, and for each word of the
-    sentence that is drawn, where most of its weight is."""
-    spec = {**found("breaks")[name], **changed, "seed": seed}
+    sentence that is drawn, where most of its weight is. Whole ones lock on: the recorded ones."""
+    spec = {**found("breaks")[name], "seed": seed}
     trained = found("train", updates=300, every=300, spec=spec)
     at = [int(np.argmax(row["weights"])) for row in trained["rows"][:-1]]
     return trained, trained["looks"][-1], at
@@ -343,8 +343,7 @@ def test_broken_mask_with_its_seed_the_verb_looks_at_the_mark_with_another_at_th
 @pytest.mark.slow
 def test_broken_directions_rows_look_a_place_too_far_and_letters_are_right():
     trained, look, at = broken("directions")
-    assert look["right"] > 0.8
-    assert look["top"] < 0.6 < 0.9 < broken("directions", directions=2)[1]["top"]
+    assert look["right"] > 0.8 and look["top"] < 0.6
     steps = [one - link for one, link in zip(at, trained["about"]["links"], strict=True)]
     assert steps.count(1) > len(steps) / 4
     assert steps.count(1) > 2 * (len(steps) - steps.count(0) - steps.count(1))
@@ -352,17 +351,15 @@ def test_broken_directions_rows_look_a_place_too_far_and_letters_are_right():
 
 @pytest.mark.slow
 def test_broken_sharpness_most_rows_are_pale_and_many_letters_wrong():
-    (_, look, _), (_, whole, _) = broken("sharp"), broken("sharp", sharp=True)
+    _, look, _ = broken("sharp")
     assert look["mass"] < 0.5 < look["top"]
-    assert whole["mass"] > 0.6
-    assert look["right"] < min(0.9, whole["right"])
+    assert look["right"] < 0.9
 
 
 @pytest.mark.slow
 def test_broken_article_words_are_right_and_the_weights_elsewhere():
     trained, look, at = broken("same")
-    assert look["right"] > 0.98
-    assert look["top"] < 0.75 < 0.9 < broken("same", same=False)[1]["top"]
+    assert look["right"] > 0.98 and look["top"] < 0.75
     words = [row["word"] for row in trained["rows"]]
     links = trained["about"]["links"]
     assert "the" in [word for word, a, link in zip(words, at, links) if a != link]
