@@ -165,37 +165,6 @@ def test_padding_and_company_change_nothing(tiny, corpus):
     assert force_align(tiny, pairs)[2] == force_align(tiny, pairs[2:3])[0]
 
 
-def test_the_future_changes_nothing(tiny, corpus):
-    batch = make_batch(corpus.test[:1], tiny.source_vocabulary, tiny.target_vocabulary)
-    other = batch.target_in.clone()
-    other[:, 3:] = 5
-    with torch.no_grad():
-        memory, _ = tiny.encoder(batch.source)
-        before, _ = tiny.decoder(batch.target_in, memory, None)
-        after, _ = tiny.decoder(other, memory, None)
-    assert_close(after[:, :3], before[:, :3], **EXACT)
-    assert not torch.allclose(after[:, 3:], before[:, 3:])
-
-
-def test_a_seed_decides_the_weights_and_leaves_the_generator_alone(corpus):
-    torch.manual_seed(7)
-    before = torch.get_rng_state()
-    first, again, other = (
-        attention_only(corpus, hidden=8, heads=2, seed=seed) for seed in (1, 1, 2)
-    )
-    assert torch.equal(torch.get_rng_state(), before)
-    one, two, three = (model.decoder.W_o.weight for model in (first, again, other))
-    assert torch.equal(one, two)
-    assert not torch.equal(one, three)
-
-
-def test_its_configuration_is_its_arguments(corpus):
-    model = attention_only(corpus, hidden=8, heads=2, blocks=1, dropout=0.1, seed=3)
-    sizes = {"hidden": 8, "heads": 2, "blocks": 1, "dropout": 0.1, "seed": 3}
-    assert model.config == {"model": "attention_only", **sizes}
-    assert len(model.encoder.blocks) == len(model.decoder.blocks) == 1
-
-
 @pytest.mark.parametrize(("hidden", "heads"), [(10, 4), (9, 3)])
 def test_sizes_that_cannot_be_cut_are_refused(corpus, hidden, heads):
     with pytest.raises(ValueError, match=f"not {hidden} of {heads}"):
@@ -241,14 +210,3 @@ def test_dropout_is_on_what_each_part_adds(words):
     past = x.new_empty(2, 0, 16)
     out, _, _ = decoder(x, past, causal_mask(0, 5), read=read, mask=mask)
     assert torch.equal(out, x)
-
-
-def test_dropout_is_for_training_alone_and_0_draws_nothing(corpus):
-    batch = make_batch(corpus.train[:3], corpus.source_vocabulary, corpus.target_vocabulary)
-    some, none = (attention_only(corpus, hidden=16, heads=2, dropout=share) for share in (0.5, 0.0))
-    assert_close(some.eval().token_losses(batch), none.eval().token_losses(batch), rtol=0, atol=0)
-    before = torch.get_rng_state()
-    none.train().token_losses(batch)
-    assert torch.equal(torch.get_rng_state(), before)
-    some.train().token_losses(batch)
-    assert not torch.equal(torch.get_rng_state(), before)

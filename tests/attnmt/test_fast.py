@@ -3,8 +3,6 @@
 That whole models are the same by it is in test_family.py.
 """
 
-from functools import partial
-
 import pytest
 import torch
 from torch.nn.functional import cross_entropy, linear
@@ -18,7 +16,6 @@ from attnmt import (
     greedy,
     luong,
     perplexity,
-    rnnsearch,
 )
 from attnmt.alignment import force_align
 from attnmt.attention_only import attention_only
@@ -93,27 +90,6 @@ def test_in_mixed_precision_the_loss_is_computed_in_full():
 
 
 # ------------------------------------------------------------------------------------ LSTMs
-
-
-@pytest.mark.parametrize(
-    "make",
-    [partial(luong, feeding=True, hidden=4), partial(rnnsearch, hidden=4)],
-    ids=["feeding", "rnnsearch"],
-)
-def test_the_encoder_is_held_and_the_loop_is_taken_apart(make, corpus, monkeypatch):
-    """What is proved equal elsewhere is indeed another way: neither packs nor takes a step."""
-    model = make(corpus)
-    batch = make_batch(corpus.test[:3], model.source_vocabulary, model.target_vocabulary)
-
-    def refuse(*_, **__):
-        raise AssertionError("the plain way")
-
-    monkeypatch.setattr("attnmt.encoder.pack_padded_sequence", refuse)
-    with pytest.raises(AssertionError, match="the plain way"):
-        model(batch)
-    monkeypatch.setattr(type(model.decoder), "step", refuse)
-    with sooner(model):
-        model(batch)
 
 
 # ------------------------------------------------------------------------------------ the switch

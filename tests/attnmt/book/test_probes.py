@@ -79,13 +79,6 @@ def test_what_is_fed_can_be_cut_or_be_the_question(corpus):
         assert deepest(vectors[-1]) == 1
 
 
-def test_the_longest_path_is_counted_not_all_of_them():
-    x = torch.ones(3, requires_grad=True)
-    deep = x.softmax(0).softmax(0).softmax(0)
-    assert deepest(deep + x.softmax(0)) == 3
-    assert deepest(x + 1) == 0
-
-
 @each
 def test_the_next_look_is_that_of_the_translation(corpus, feeding):
     """Without a place, what greedy search does after its own first words."""

@@ -1,7 +1,5 @@
 """models.py: what the core lacks is what the paper says, and can be read back."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from torch.testing import assert_close
@@ -148,17 +146,3 @@ def test_untied_it_is_the_core_s_model_and_computes_the_same(request, kind, piec
             show_live(tied)
     else:
         assert show_live(tied).model.config == plain.config
-
-
-def test_one_list_of_pieces_is_learned_from_both_sides(words, shared):
-    assert shared.pieces[0] == shared.pieces[1]
-    assert len(shared.pieces[0]) == SIZE
-    apart = in_pieces(words, SIZE)
-    assert apart.pieces[0] != apart.pieces[1]
-    turned = replace(
-        words,
-        train=[replace(p, source=p.target, target=p.source) for p in words.train],
-        valid=[],
-        test=[],
-    )
-    assert set(in_pieces(turned, SIZE, joint=True).pieces[0]) == set(shared.pieces[0])

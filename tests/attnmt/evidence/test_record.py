@@ -28,9 +28,8 @@ from attnmt import (
 from attnmt.alignment import alignment_error_rate
 from attnmt.evidence import joined, plan
 from attnmt.evidence import record as recording
-from attnmt.evidence.plan import planned, read_plan
+from attnmt.evidence.plan import planned
 from attnmt.evidence.record import (
-    BEAMS,
     entropies,
     make_run,
     measure,
@@ -257,10 +256,6 @@ def translation(*rows: list[float]) -> Translation:
     return Translation(["w"] * len(rows), 0.0, weights)
 
 
-def test_one_word_makes_no_step_and_none_makes_none_either():
-    assert monotone_steps([translation([1, 0]), translation()]).tolist() == [[0, 0], [0, 0]]
-
-
 def test_weights_that_do_not_add_up_to_one_are_normalised_first():
     """Those of local-p: less weight everywhere is not a sharper look."""
     found = translation([0.1, 0.1, 0, 0], [0.02, 0, 0, 0])
@@ -293,8 +288,3 @@ def test_replacing_leaves_no_unknown_word(sharp, corpus):
     ):
         for old, new in zip(before.words, after.words, strict=True):
             assert new == old or (old == "<unk>" and new in known)
-
-
-def test_the_plan_asks_for_searches_that_there_are():
-    planned_searches = {name for some in read_plan()["searches"].values() for name in some}
-    assert planned_searches <= {"replaced", *BEAMS}

@@ -14,11 +14,9 @@ from attnmt.evidence.store import (
     CLOSE,
     NOT_TESTED,
     fall,
-    found_with_dot,
     load_run,
     load_statistics,
     packed_chrf,
-    read_study,
     recorded,
     save_run,
     trained,
@@ -150,12 +148,6 @@ def test_the_runs_of_a_system_come_in_order_up_to_the_first_missing_one(monkeypa
     assert recorded("no-such-system", 3) == []
 
 
-def test_a_study_is_read_by_its_name():
-    assert read_study("live_recipes")["chosen"]
-    with pytest.raises(FileNotFoundError, match=r"no study 'nothing' in .* live_recipes"):
-        read_study("nothing")
-
-
 # --------------------------------------------------------------------- cost and convergence
 
 
@@ -188,15 +180,6 @@ def test_two_doubled_seeds_decide(doubled, state):
     assert CLOSE == 0.5
 
 
-def test_what_still_fell_fast_before_the_first_halving_is_not_converged():
-    """Of rnnencdec on the controlled corpus perplexity fell by a tenth and more."""
-    for stem, falls in (("rnnencdec-grammar", True), ("rnnsearch-grammar", False)):
-        runs = recorded(stem, 5)
-        found = trained(stem, runs, load())
-        assert (found.converged == "not converged after 6,250 updates") == falls
-        assert (found.converged == NOT_TESTED) != falls
-
-
 def test_the_fall_is_that_of_a_tenth_of_the_updates_before_the_first_halving():
     run = load_run("rnnsearch-grammar-0")  # 6,250 updates in 5 epochs, halved after the second
     points = [
@@ -207,12 +190,3 @@ def test_the_fall_is_that_of_a_tenth_of_the_updates_before_the_first_halving():
     assert fall(made_up) == pytest.approx(1 / 4)
     constant = replace(made_up, recipe=replace(run.recipe, halve_after=None))
     assert fall(constant) == 0
-
-
-def test_other_scores_and_local_p_have_a_recipe_found_with_dot(monkeypatch):
-    with_dot = {"luong-general", "luong-local-p", "luong-concat-fixed", "luong-local-p-dot-feeding"}
-    assert all(map(found_with_dot, with_dot | {"ladder-location"}))
-    assert not any(map(found_with_dot, ("luong-dot", "rnnsearch", "luong-feeding", "rnnencdec")))
-    tuned = {"score": "general", "recipe": {"learning_rate": 2e-3}}
-    monkeypatch.setattr(store, "read_plan", lambda: {"systems": {"tuned": tuned}})
-    assert not found_with_dot("tuned")
