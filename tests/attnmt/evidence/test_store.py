@@ -14,6 +14,7 @@ from attnmt.evidence.store import (
     CLOSE,
     NOT_TESTED,
     fall,
+    found_with_dot,
     load_run,
     load_statistics,
     packed_chrf,
@@ -190,3 +191,12 @@ def test_the_fall_is_that_of_a_tenth_of_the_updates_before_the_first_halving():
     assert fall(made_up) == pytest.approx(1 / 4)
     constant = replace(made_up, recipe=replace(run.recipe, halve_after=None))
     assert fall(constant) == 0
+
+
+def test_other_scores_and_local_p_have_a_recipe_found_with_dot(monkeypatch):
+    with_dot = {"luong-general", "luong-local-p", "luong-concat-fixed", "luong-local-p-dot-feeding"}
+    assert all(map(found_with_dot, with_dot | {"ladder-location"}))
+    assert not any(map(found_with_dot, ("luong-dot", "rnnsearch", "luong-feeding", "rnnencdec")))
+    tuned = {"score": "general", "recipe": {"learning_rate": 2e-3}}
+    monkeypatch.setattr(store, "read_plan", lambda: {"systems": {"tuned": tuned}})
+    assert not found_with_dot("tuned")

@@ -3,13 +3,12 @@
 ``test_independent.py`` judges the whole list again, by other code.
 """
 
-from dataclasses import replace
-
 import pytest
 
 from attnmt.evidence import verdicts
 from attnmt.evidence.claims import ClaimList, load_claims
-from attnmt.evidence.store import recorded
+from attnmt.evidence.comparison import compare, constant
+from attnmt.evidence.store import load_statistics, recorded
 from attnmt.evidence.verdicts import (
     NotRecorded,
     Row,
@@ -20,16 +19,17 @@ from attnmt.evidence.verdicts import (
     measured,
     read_verdicts,
     summary,
+    verdict_table,
     write_verdicts,
 )
+from attnmt.metrics import chrf_of
 
 LIST = load_claims()
 
 
-def some(*ids: str, seeds: tuple[int, int] | None = None) -> ClaimList:
-    """Some rows of the list, perhaps with other numbers of seeds."""
-    chosen = [LIST[id] for id in ids]
-    return ClaimList(tuple(replace(one, seeds=seeds or one.seeds) for one in chosen))
+def some(*ids: str) -> ClaimList:
+    """Some rows of the list."""
+    return ClaimList(tuple(LIST[id] for id in ids))
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,32 @@ def test_the_summary_counts_kind_a_then_kind_b_and_never_both_in_one_number(whol
     assert likely_decided(list(whole.values())) == (len(sure), decided)
 
 
+def test_the_table_shows_kind_cost_convergence_and_what_is_missing(whole):
+    chosen = ("l1-reverse", "l1-feeding", "l4-local-p-dot", "b1-phrase-based")
+    (without_runs,) = judge_runs(some("l1-ladder-feeding"), lambda *_: [])
+    lines = verdict_table([*(whole[id] for id in chosen), without_runs]).splitlines()
+    assert lines[0] == "| claim | kind | verdict | theirs | ours | seeds | trained | where |"
+    reverse, feeding, local_p, phrases, ladder = lines[2:]
+    assert "| A | agrees | +1.3 | +6.2 (" in reverse and "| 3 and 3 |" in reverse
+    assert "sutskever: 6,250 updates, " in reverse
+    assert "CPU-seconds; not converged after 6,250 updates" in reverse
+    assert "| B: here with dot; theirs with location | undecided (power " in feeding
+    assert "; by the scatter seen " in feeding
+    assert "| opposite, under a recipe found with dot |" in local_p
+    assert "| waiting: ladder-feeding-multi30k has 0 of 3 seeds (power " in ladder
+    assert "| not run: no phrase-based system was trained here | +0.5 | – | – | – |" in phrases
+
+
 # ------------------------------------------------------------------------------- what was measured
+
+
+def test_chrf_is_measured_from_the_counts_of_each_sentence():
+    """What the claims measure is measured again by ``test_independent.py``; no claim is of chrF."""
+    runs = recorded("rnnsearch-grammar", 2)
+    scores = [chrf_of(load_statistics(run.name)["test_chrf"].sum(axis=0)) for run in runs]
+    found = measured(runs, "chrf")
+    assert found.scores == pytest.approx(scores)
+    assert compare(found, constant(0)).covers == "seeds and sentences"
 
 
 def test_what_was_not_kept_is_not_recorded():
