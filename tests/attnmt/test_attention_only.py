@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from conftest import batch_of
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
@@ -17,7 +18,7 @@ from attnmt.attention_only import (
     look_up,
     positional_encoding,
 )
-from attnmt.batches import make_batch, pad
+from attnmt.batches import pad
 from attnmt.decoder import Decoder
 
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -136,7 +137,7 @@ def test_the_models_encoder_knows_the_order(tiny):
 
 
 def test_step_by_step_is_the_whole_sentence(tiny, corpus):
-    batch = make_batch(corpus.test[:5], tiny.source_vocabulary, tiny.target_vocabulary)
+    batch = batch_of(tiny, corpus.test[:5])
     with torch.no_grad():
         memory, final = tiny.encoder(batch.source)
         at_once, align = tiny.decoder(batch.target_in, memory, final)
@@ -147,13 +148,12 @@ def test_step_by_step_is_the_whole_sentence(tiny, corpus):
 
 
 def test_padding_and_company_change_nothing(tiny, corpus):
-    vocabularies = tiny.source_vocabulary, tiny.target_vocabulary
     pairs = corpus.test[:5]
-    batch = make_batch(pairs, *vocabularies)
+    batch = batch_of(tiny, pairs)
     with torch.no_grad():
         losses = tiny.token_losses(batch)
-        assert_close(tiny.token_losses(make_batch(pairs, *vocabularies, extra=4)), losses, **EXACT)
-        alone = [tiny.token_losses(make_batch([pair], *vocabularies)) for pair in pairs]
+        assert_close(tiny.token_losses(batch_of(tiny, pairs, extra=4)), losses, **EXACT)
+        alone = [tiny.token_losses(batch_of(tiny, [pair])) for pair in pairs]
     assert_close(torch.cat(alone), losses, **EXACT)
     sentences = [pair.source for pair in pairs]
     for search in (greedy, beam_search):
@@ -172,7 +172,7 @@ def test_sizes_that_cannot_be_cut_are_refused(corpus, hidden, heads):
 
 
 def test_the_alignment_is_the_mean_of_the_last_blocks_heads(tiny, corpus):
-    batch = make_batch(corpus.test[:4], tiny.source_vocabulary, tiny.target_vocabulary)
+    batch = batch_of(tiny, corpus.test[:4])
     by_head = align_by_head(tiny, batch)
     with torch.no_grad():
         _, align = tiny(batch)
@@ -188,7 +188,7 @@ def test_the_alignment_is_the_mean_of_the_last_blocks_heads(tiny, corpus):
 def test_dropout_keeps_words_and_positions_from_coming_in(corpus, monkeypatch):
     """With a dropout of 1 nothing gets through: not the words, not the positions, no part."""
     model = attention_only(corpus, hidden=16, heads=2, dropout=1.0)
-    batch = make_batch(corpus.train[:3], corpus.source_vocabulary, corpus.target_vocabulary)
+    batch = batch_of(model, corpus.train[:3])
     memory, _ = model.encoder(batch.source)
     assert float(memory.annotations.detach().abs().max()) == 0  # a norm of zeros
     seen = []

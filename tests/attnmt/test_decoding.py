@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 import torch
-from conftest import FAMILY, made_up_corpus, sharpened
+from conftest import FAMILY, batch_of, made_up_corpus, sharpened
 
 from attnmt import Corpus, Pair, Vocabulary, decoding, fit
 from attnmt.alignment import force_align, read_dictionary, replace_unknown
-from attnmt.batches import make_batch, pad
+from attnmt.batches import pad
 from attnmt.decoding import Ensemble, Translation, beam_search, greedy
 from attnmt.metrics import perplexity
 from attnmt.model import luong, rnnencdec, rnnsearch
@@ -55,8 +55,7 @@ def assert_same(found, expected):
 
 def forced(model, sentence, words):
     """log p of each word and of </s>, and the weights, when a model is made to say ``words``."""
-    pair = Pair(tuple(sentence), tuple(words), "", "")
-    batch = make_batch([pair], model.source_vocabulary, model.target_vocabulary)
+    batch = batch_of(model, [Pair(tuple(sentence), tuple(words), "", "")])
     with torch.no_grad():
         _, align = model(batch)
         return -model.token_losses(batch), None if align is None else align[0].numpy()

@@ -5,6 +5,7 @@ That whole models are the same by it is in test_family.py.
 
 import pytest
 import torch
+from conftest import batch_of
 from torch.nn.functional import cross_entropy, linear
 
 from attnmt import (
@@ -19,7 +20,6 @@ from attnmt import (
 )
 from attnmt.alignment import force_align
 from attnmt.attention_only import attention_only
-from attnmt.batches import make_batch
 from attnmt.decoder import Decoder, LuongDecoder
 from attnmt.encoder import StackedLSTM
 from attnmt.fast import (
@@ -138,7 +138,7 @@ def test_a_subclass_that_a_reader_wrote_stays_as_it_is(corpus):
 
     model = luong(corpus, feeding=True, hidden=4)
     model.decoder.__class__ = Mine
-    batch = make_batch(corpus.test[:3], model.source_vocabulary, model.target_vocabulary)
+    batch = batch_of(model, corpus.test[:3])
     expected = Decoder.forward(model.decoder, batch.target_in, *model.encoder(batch.source))
     with sooner(model):
         assert type(model.decoder) is Mine

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from conftest import batch_of
 from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
@@ -23,7 +24,6 @@ from attnmt import (
     perplexity,
 )
 from attnmt.alignment import alignment_error_by_class, alignment_statistics
-from attnmt.batches import make_batch
 from attnmt.metrics import (
     bleu_by_protocol,
     bleu_statistics,
@@ -45,9 +45,8 @@ from attnmt.text.subwords import in_pieces
 def test_perplexity_is_the_exponential_of_the_mean_loss_per_token(sharp, corpus):
     total = tokens = 0
     for pair in corpus.test:
-        batch = make_batch([pair], sharp.source_vocabulary, sharp.target_vocabulary)
         with torch.no_grad():
-            total += float(sharp.token_losses(batch).sum())
+            total += float(sharp.token_losses(batch_of(sharp, [pair])).sum())
         tokens += len(pair.target) + 1  # </s> is a token
     for size in (7, 50):
         found = perplexity(sharp, corpus.test, batch_size=size)

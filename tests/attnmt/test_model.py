@@ -10,12 +10,11 @@ import os
 import numpy as np
 import pytest
 import torch
-from conftest import FAMILY, bahdanau, made_up_corpus
+from conftest import FAMILY, bahdanau, batch_of, made_up_corpus
 from safetensors.torch import save_file
 
 from attnmt.attention import SCORES, Dot
 from attnmt.attention_only import attention_only
-from attnmt.batches import make_batch
 from attnmt.model import Translator, luong, rnnencdec, rnnsearch, sutskever
 
 CONSTRUCTORS = [rnnencdec, rnnsearch, sutskever, luong]
@@ -108,7 +107,7 @@ def test_dropout_reaches_both_sides_and_changes_no_first_weight(make, corpus):
 @every_kind
 def test_dropout_is_for_training_alone_and_0_draws_nothing(make, corpus):
     some, none = (make(corpus, hidden=8, dropout=share) for share in (0.5, 0.0))
-    batch = make_batch(corpus.train[:3], corpus.source_vocabulary, corpus.target_vocabulary)
+    batch = batch_of(some, corpus.train[:3])
     plain = none.eval().token_losses(batch)
     assert torch.equal(some.eval().token_losses(batch), plain)
     before = torch.get_rng_state()
@@ -212,7 +211,7 @@ def test_a_loaded_model_is_the_same_bit_for_bit(name, corpus, tmp_path):
     assert loaded.target_vocabulary == model.target_vocabulary
     for part, weights in loaded.state_dict().items():
         assert torch.equal(weights, model.state_dict()[part]), part
-    batch = make_batch(corpus.test, model.source_vocabulary, model.target_vocabulary)
+    batch = batch_of(model, corpus.test)
     torch.testing.assert_close(loaded.token_losses(batch), model.token_losses(batch))
 
 

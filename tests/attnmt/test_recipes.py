@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from conftest import batch_of
 from torch.testing import assert_close
 
 from attnmt import Recipe, fit, luong, perplexity, recipes
-from attnmt.batches import make_batch
 from attnmt.recipes import CrossEntropy, bfloat16_trains
 
 pytestmark = pytest.mark.kernels
@@ -24,16 +24,11 @@ def train(corpus, checkpoint=None, **additions):
     fit(dot(corpus), corpus, RECIPE, device="cpu", progress=False, objective=objective, **kept)
 
 
-def some(model, corpus):
-    """A batch."""
-    return make_batch(corpus.train[:7], model.source_vocabulary, model.target_vocabulary)
-
-
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_the_smoothed_loss_by_hand(corpus, smoothing):
     """``(1 - e) (-log p(y)) + e mean_k (-log p(k))``, with its gradient."""
     model = dot(corpus).double()
-    batch = some(model, corpus)
+    batch = batch_of(model, corpus.train[:7])
     smoothed = CrossEntropy(label_smoothing=smoothing)(model, batch)
     smoothed.mean().backward()
     found = [weights.grad.clone() for weights in model.parameters()]
@@ -72,7 +67,7 @@ def test_in_bfloat16_the_weights_stay_float32(corpus):
     grads = []
     for precision in ("no", "bf16"):
         model = dot(corpus)
-        losses = CrossEntropy(precision=precision)(model, some(model, corpus))
+        losses = CrossEntropy(precision=precision)(model, batch_of(model, corpus.train[:7]))
         assert losses.dtype == torch.float32
         losses.mean().backward()
         assert {weights.dtype for weights in model.parameters()} == {torch.float32}

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from conftest import batch_of
 from torch.testing import assert_close
 
-from attnmt import greedy, luong, make_batch, pad, rnnencdec
+from attnmt import greedy, luong, pad, rnnencdec
 from attnmt.book.probes import deepest, fit_probe, handed_over, influence, next_look, unroll
 
 
@@ -44,7 +45,7 @@ def make(corpus, feeding, score="dot"):
 
 
 def read(model, corpus, pairs=3):
-    batch = make_batch(corpus.test[:pairs], model.source_vocabulary, model.target_vocabulary)
+    batch = batch_of(model, corpus.test[:pairs])
     return batch, model.encoder(batch.source)
 
 
