@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from attnmt import Corpus, Pair, Translator
 from attnmt.attention import SCORES, WINDOWS, Attention
+from attnmt.batches import Batch, make_batch
 from attnmt.decoder import BahdanauDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory
 from attnmt.model import luong, rnnencdec, rnnsearch, sutskever
@@ -59,6 +60,11 @@ def sharpened(model: Translator) -> Translator:
         for weights in model.parameters():
             weights.mul_(3)
     return model
+
+
+def batch_of(model: Translator, pairs: list[Pair], extra: int = 0) -> Batch:
+    """A batch for a model, perhaps with more columns of padding than it needs."""
+    return make_batch(pairs, model.source_vocabulary, model.target_vocabulary, extra)
 
 
 @pytest.fixture

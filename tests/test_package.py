@@ -72,7 +72,9 @@ def built(tmp_path_factory):
 def test_a_release_is_the_package_alone(built):
     sdist, wheel, size = built
     assert size < 500_000
-    assert {"attnmt/py.typed", "attnmt/book/live/page/see.mjs", "attnmt/cli.py"} <= set(wheel)
+    page = [path.name for path in (ROOT / "book" / "_live").glob("*.mjs")]
+    page = {f"attnmt/book/live/page/{n}" for n in page if not n.startswith(("learn", "embedded"))}
+    assert {"attnmt/py.typed", *page, "attnmt/book/live/page/see.css"} <= set(wheel)  # of `show`
     for names in (sdist, wheel):
         assert not [n for n in names if n.endswith((".safetensors", ".npz")) or "results/" in n]
     modules = {p.relative_to(ROOT / "src").as_posix() for p in (ROOT / "src").rglob("*.py")}

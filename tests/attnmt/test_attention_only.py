@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from conftest import batch_of
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
@@ -17,7 +18,7 @@ from attnmt.attention_only import (
     look_up,
     positional_encoding,
 )
-from attnmt.batches import make_batch, pad
+from attnmt.batches import pad
 from attnmt.decoder import Decoder
 
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -136,7 +137,7 @@ def test_the_models_encoder_knows_the_order(tiny):
 
 
 def test_step_by_step_is_the_whole_sentence(tiny, corpus):
-    batch = make_batch(corpus.test[:5], tiny.source_vocabulary, tiny.target_vocabulary)
+    batch = batch_of(tiny, corpus.test[:5])
     with torch.no_grad():
         memory, final = tiny.encoder(batch.source)
         at_once, align = tiny.decoder(batch.target_in, memory, final)
@@ -147,13 +148,12 @@ def test_step_by_step_is_the_whole_sentence(tiny, corpus):
 
 
 def test_padding_and_company_change_nothing(tiny, corpus):
-    vocabularies = tiny.source_vocabulary, tiny.target_vocabulary
     pairs = corpus.test[:5]
-    batch = make_batch(pairs, *vocabularies)
+    batch = batch_of(tiny, pairs)
     with torch.no_grad():
         losses = tiny.token_losses(batch)
-        assert_close(tiny.token_losses(make_batch(pairs, *vocabularies, extra=4)), losses, **EXACT)
-        alone = [tiny.token_losses(make_batch([pair], *vocabularies)) for pair in pairs]
+        assert_close(tiny.token_losses(batch_of(tiny, pairs, extra=4)), losses, **EXACT)
+        alone = [tiny.token_losses(batch_of(tiny, [pair])) for pair in pairs]
     assert_close(torch.cat(alone), losses, **EXACT)
     sentences = [pair.source for pair in pairs]
     for search in (greedy, beam_search):
@@ -165,37 +165,6 @@ def test_padding_and_company_change_nothing(tiny, corpus):
     assert force_align(tiny, pairs)[2] == force_align(tiny, pairs[2:3])[0]
 
 
-def test_the_future_changes_nothing(tiny, corpus):
-    batch = make_batch(corpus.test[:1], tiny.source_vocabulary, tiny.target_vocabulary)
-    other = batch.target_in.clone()
-    other[:, 3:] = 5
-    with torch.no_grad():
-        memory, _ = tiny.encoder(batch.source)
-        before, _ = tiny.decoder(batch.target_in, memory, None)
-        after, _ = tiny.decoder(other, memory, None)
-    assert_close(after[:, :3], before[:, :3], **EXACT)
-    assert not torch.allclose(after[:, 3:], before[:, 3:])
-
-
-def test_a_seed_decides_the_weights_and_leaves_the_generator_alone(corpus):
-    torch.manual_seed(7)
-    before = torch.get_rng_state()
-    first, again, other = (
-        attention_only(corpus, hidden=8, heads=2, seed=seed) for seed in (1, 1, 2)
-    )
-    assert torch.equal(torch.get_rng_state(), before)
-    one, two, three = (model.decoder.W_o.weight for model in (first, again, other))
-    assert torch.equal(one, two)
-    assert not torch.equal(one, three)
-
-
-def test_its_configuration_is_its_arguments(corpus):
-    model = attention_only(corpus, hidden=8, heads=2, blocks=1, dropout=0.1, seed=3)
-    sizes = {"hidden": 8, "heads": 2, "blocks": 1, "dropout": 0.1, "seed": 3}
-    assert model.config == {"model": "attention_only", **sizes}
-    assert len(model.encoder.blocks) == len(model.decoder.blocks) == 1
-
-
 @pytest.mark.parametrize(("hidden", "heads"), [(10, 4), (9, 3)])
 def test_sizes_that_cannot_be_cut_are_refused(corpus, hidden, heads):
     with pytest.raises(ValueError, match=f"not {hidden} of {heads}"):
@@ -203,7 +172,7 @@ def test_sizes_that_cannot_be_cut_are_refused(corpus, hidden, heads):
 
 
 def test_the_alignment_is_the_mean_of_the_last_blocks_heads(tiny, corpus):
-    batch = make_batch(corpus.test[:4], tiny.source_vocabulary, tiny.target_vocabulary)
+    batch = batch_of(tiny, corpus.test[:4])
     by_head = align_by_head(tiny, batch)
     with torch.no_grad():
         _, align = tiny(batch)
@@ -219,7 +188,7 @@ def test_the_alignment_is_the_mean_of_the_last_blocks_heads(tiny, corpus):
 def test_dropout_keeps_words_and_positions_from_coming_in(corpus, monkeypatch):
     """With a dropout of 1 nothing gets through: not the words, not the positions, no part."""
     model = attention_only(corpus, hidden=16, heads=2, dropout=1.0)
-    batch = make_batch(corpus.train[:3], corpus.source_vocabulary, corpus.target_vocabulary)
+    batch = batch_of(model, corpus.train[:3])
     memory, _ = model.encoder(batch.source)
     assert float(memory.annotations.detach().abs().max()) == 0  # a norm of zeros
     seen = []
@@ -241,14 +210,3 @@ def test_dropout_is_on_what_each_part_adds(words):
     past = x.new_empty(2, 0, 16)
     out, _, _ = decoder(x, past, causal_mask(0, 5), read=read, mask=mask)
     assert torch.equal(out, x)
-
-
-def test_dropout_is_for_training_alone_and_0_draws_nothing(corpus):
-    batch = make_batch(corpus.train[:3], corpus.source_vocabulary, corpus.target_vocabulary)
-    some, none = (attention_only(corpus, hidden=16, heads=2, dropout=share) for share in (0.5, 0.0))
-    assert_close(some.eval().token_losses(batch), none.eval().token_losses(batch), rtol=0, atol=0)
-    before = torch.get_rng_state()
-    none.train().token_losses(batch)
-    assert torch.equal(torch.get_rng_state(), before)
-    some.train().token_losses(batch)
-    assert not torch.equal(torch.get_rng_state(), before)

@@ -121,17 +121,6 @@ def test_luongs_and_sutskevers_decoders_are_the_papers_by_hand(kind, feeding, la
     )
 
 
-def test_a_step_leaves_the_state_it_was_given_alone(memory, final):
-    decoder = bahdanau()
-    prepared, state = decoder.start(memory, final)
-    before = state.s.clone()
-    first = decoder.step(decoder.embedding(torch.tensor([2, 2])), state, prepared)
-    decoder.step(decoder.embedding(torch.tensor([5, 6])), first[2], prepared)
-    again = decoder.step(decoder.embedding(torch.tensor([2, 2])), state, prepared)
-    torch.testing.assert_close(state.s, before, rtol=0, atol=0)
-    torch.testing.assert_close(first[0], again[0], rtol=0, atol=0)
-
-
 # ------------------------------------------------------------------------------------- gradients
 
 
@@ -229,44 +218,7 @@ def test_gates_and_output_layer_of_a_step_read_the_same_dropped_word(memory):
     torch.testing.assert_close(read[kept], 2 * plain[kept])  # what is left weighs more
 
 
-@pytest.mark.parametrize(
-    ("decoder", "final"),
-    [
-        (bahdanau(), last_states()),
-        (bahdanau(None), last_states()),
-        (luong(), last_states(2)),
-        (luong(feeding=True), last_states(2)),
-    ],
-    ids=["rnnsearch", "rnnencdec", "luong", "luong feeding"],
-)
-def test_dropout_is_for_training_alone_and_0_draws_nothing(decoder, final, memory):
-    def outputs():
-        features, align = decoder(TARGET_IN, memory, final)
-        return decoder.readout(features), align
-
-    plain, before = outputs(), torch.get_rng_state()
-    decoder.train()
-    torch.testing.assert_close(outputs(), plain, rtol=0, atol=0)
-    assert torch.equal(torch.get_rng_state(), before)
-    decoder.dropout = 0.5
-    one, other = outputs()[0], outputs()[0]
-    assert not torch.allclose(one, other) and not torch.allclose(one, plain[0])
-    if isinstance(decoder, LuongDecoder):
-        decoder.rnn.dropout = 0.5
-    decoder.eval()
-    torch.testing.assert_close(outputs(), plain, rtol=0, atol=0)
-
-
 # ------------------------------------------------------------------------- values and bad input
-
-
-@pytest.mark.parametrize("feeding", [False, True])
-def test_a_whole_sentence_prepares_the_memory_once(feeding):
-    decoder = luong(feeding=feeding)
-    prepare, calls = decoder.attention.prepare, []
-    decoder.attention.prepare = lambda memory: calls.append(1) or prepare(memory)
-    decoder(TARGET_IN, memory_for(), last_states(2))
-    assert len(calls) == 1
 
 
 def test_bad_input_is_named():

@@ -2,43 +2,38 @@
 
 import itertools
 import math
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 import torch
-from conftest import made_up_corpus, sharpened
+from conftest import FAMILY, batch_of, made_up_corpus, sharpened
 
 from attnmt import Corpus, Pair, Vocabulary, decoding, fit
 from attnmt.alignment import force_align, read_dictionary, replace_unknown
-from attnmt.batches import make_batch, pad
+from attnmt.batches import pad
 from attnmt.decoding import Ensemble, Translation, beam_search, greedy
 from attnmt.metrics import perplexity
-from attnmt.model import luong, rnnencdec, rnnsearch, sutskever
+from attnmt.model import luong, rnnencdec, rnnsearch
 from attnmt.recipes import Recipe
 from attnmt.vocab import BOS, EOS, PAD, UNK
 
-FAMILY = {
-    "rnnencdec": rnnencdec,
-    "sutskever": lambda corpus, **sizes: sutskever(corpus, layers=2, reverse=True, **sizes),
-    "rnnsearch": rnnsearch,
-    "luong-dot": luong,
-    "luong-local-m-reversed": lambda corpus, **sizes: luong(
-        corpus, score="general", window="local-m", D=2, reverse=True, **sizes
-    ),
-    "luong-local-p-feeding": lambda corpus, **sizes: luong(
-        corpus, score="concat", window="local-p", D=2, feeding=True, bidirectional=True, **sizes
-    ),
-}
+SOME = [
+    "rnnencdec",
+    "sutskever",
+    "rnnsearch",
+    "luong dot global",
+    "luong general local-m reverse",
+    "luong concat local-p bidirectional reverse layers feeding",
+]
 
 
-def decided(make, corpus, seed=3):
-    return sharpened(make(corpus, hidden=12, seed=seed)).requires_grad_(False)
+def decided(name, corpus):
+    return sharpened(FAMILY[name](corpus)).requires_grad_(False)
 
 
-@pytest.fixture(params=FAMILY)
+@pytest.fixture(params=SOME)
 def model(request, corpus):
-    return decided(FAMILY[request.param], corpus)
+    return decided(request.param, corpus)
 
 
 def sources(corpus, count=20):
@@ -60,8 +55,7 @@ def assert_same(found, expected):
 
 def forced(model, sentence, words):
     """log p of each word and of </s>, and the weights, when a model is made to say ``words``."""
-    pair = Pair(tuple(sentence), tuple(words), "", "")
-    batch = make_batch([pair], model.source_vocabulary, model.target_vocabulary)
+    batch = batch_of(model, [Pair(tuple(sentence), tuple(words), "", "")])
     with torch.no_grad():
         _, align = model(batch)
         return -model.token_losses(batch), None if align is None else align[0].numpy()
@@ -70,85 +64,6 @@ def forced(model, sentence, words):
 def limit(sentence):
     factor, extra = decoding.MAX_LENGTH
     return factor * len(sentence) + extra
-
-
-# ------------------------------------------------------------- a model whose probabilities we write
-
-
-class Written(NamedTuple):
-    words: torch.Tensor  # (B, t)
-
-    def select(self, rows):
-        return Written(self.words[rows])
-
-
-class Scripted(torch.nn.Module):
-    """What search asks of a model, and no more: p is looked up by the words written before.
-
-    Of a source position it "looks at" the one whose number is that of the words written, so that an
-    alignment shows at which time it was made, and adds 0.1 for each ``b`` among them, so that it
-    shows by which hypothesis.
-    """
-
-    def __init__(self, **script):
-        super().__init__()
-        self.script = script
-        self.source_vocabulary = Vocabulary(["x"], "de")
-        self.target_vocabulary = Vocabulary(["a", "b"], "en")
-        self.device, self.attends = torch.device("cpu"), True
-
-    def start(self, source):
-        return Written(source.ids), Written(torch.empty(len(source.ids), 0, dtype=torch.long))
-
-    def step(self, y, state, memory):
-        written = torch.cat([state.words, y[:, None]], dim=1)  # <s> first
-        p = torch.zeros(len(y), 6, dtype=torch.double)
-        align = torch.zeros(memory.words.shape, dtype=torch.double)
-        for row, words in enumerate(written[:, 1:].tolist()):
-            name = "".join(self.target_vocabulary.decode(words)) or "start"
-            p[row, 3:] = torch.tensor(self.script.get(name, (1.0, 0.0, 0.0)))  # </s>, a, b
-            align[row, min(len(words), align.size(1) - 1)] = 1 + 0.1 * name.count("b")
-        return p.log(), align, Written(written)
-
-
-GARDEN_PATH = {  # p of </s>, a and b
-    "start": (0.0, 0.6, 0.4),
-    "a": (0.2, 0.4, 0.4),
-    "b": (0.0, 0.1, 0.9),
-    "aa": (0.9, 0.1, 0.0),
-    "ab": (0.9, 0.1, 0.0),
-    "bb": (1.0, 0.0, 0.0),
-}
-
-
-def test_a_beam_finds_what_greedy_walks_past():
-    """The best first word is ``a``, but of the whole sentences ``b b`` is the most probable."""
-    model = Scripted(**GARDEN_PATH)
-    (walked,) = greedy(model, [["x"] * 4])
-    assert walked.words == ["a", "a"]
-    assert walked.score == pytest.approx(math.log(0.6 * 0.4 * 0.9))
-    (found,) = beam_search(model, [["x"] * 4], beam=2)
-    assert found.words == ["b", "b"]
-    assert found.score == pytest.approx(math.log(0.4 * 0.9 * 1.0))
-
-
-def test_an_alignment_is_that_of_the_hypothesis_not_of_its_place_in_the_beam():
-    """``b b`` starts in the second place of the beam and ends in the first."""
-    (found,) = beam_search(Scripted(**GARDEN_PATH), [["x"] * 4], beam=2)
-    np.testing.assert_allclose(found.alignment, [[1, 0, 0, 0], [0, 1.1, 0, 0]])
-
-
-def test_an_empty_translation_is_one_too():
-    for search in (greedy, beam_search):
-        (found,) = search(Scripted(start=(0.9, 0.1, 0.0)), [["x", "x"]])
-        assert (found.words, found.alignment.shape) == ([], (0, 2))
-        assert found.score == pytest.approx(math.log(0.9))
-
-
-def test_a_list_of_the_best_is_shorter_where_there_are_not_so_many():
-    model = Scripted(start=(0.5, 0.5, 0.0), a=(1.0, 0.0, 0.0))
-    (found,) = beam_search(model, [["x"]], beam=5, n_best=5)
-    assert sorted(t.words for t in found) == [[], ["a"]]
 
 
 # ------------------------------------------------------------------------- greedy and beam search
@@ -213,12 +128,15 @@ def tiny():
     return Corpus("tiny", "de", "en", pairs, pairs, pairs, vocabulary_size=2)
 
 
-@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("name", SOME)
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0])
 def test_a_beam_as_wide_as_the_space_finds_all_there_is(name, length_penalty, tiny, monkeypatch):
-    """Brute force: the log p of every sequence of at most 4 words, by teacher forcing."""
+    """Brute force: the log p of every sequence of at most 4 words, by teacher forcing.
+
+    A list of the best is shorter than asked for where there are not so many.
+    """
     monkeypatch.setattr(decoding, "MAX_LENGTH", (1, 2))
-    model, sentence = decided(FAMILY[name], tiny), ("x", "y")
+    model, sentence = decided(name, tiny), ("x", "y")
     every = {}
     for length in range(5):
         for words in itertools.product(("<unk>", "a", "b"), repeat=length):
@@ -228,10 +146,10 @@ def test_a_beam_as_wide_as_the_space_finds_all_there_is(name, length_penalty, ti
             every[words] = (score / ((5 + min(length + 1, 4)) / 6) ** length_penalty, score)
     ranked = sorted(every, key=every.get, reverse=True)
     assert len(ranked) == 1 + 3 + 9 + 27 + 81
-    (found,) = beam_search(model, [sentence], 121, length_penalty, n_best=121)
+    (found,) = beam_search(model, [sentence], 130, length_penalty, n_best=130)
     assert [tuple(t.words) for t in found] == ranked
     assert [t.score for t in found] == pytest.approx([every[words][1] for words in ranked])
-    (best,) = beam_search(model, [sentence], 121, length_penalty)
+    (best,) = beam_search(model, [sentence], 130, length_penalty)
     assert tuple(best.words) == ranked[0]
 
 
@@ -261,18 +179,6 @@ def test_order_and_company_of_sentences_change_nothing(model, corpus):
         assert_same(search(model, sentences, batch_size=3), expected)
 
 
-def test_only_hypotheses_with_hope_are_computed(sharp, corpus, monkeypatch):
-    """At first one a sentence, then four at most, and none of a sentence that is done."""
-    rows, step = [], sharp.step
-    monkeypatch.setattr(
-        type(sharp), "step", lambda self, y, *rest: (rows.append(len(y)), step(y, *rest))[1]
-    )
-    beam_search(sharp, sources(corpus), beam=4)
-    assert rows[0] == 20
-    assert 3 * 20 < max(rows) <= 4 * 20
-    assert rows[-1] < max(rows) / 2
-
-
 def test_no_unknown_words_where_they_are_forbidden(corpus):
     model = rnnsearch(corpus, hidden=4)
     with torch.no_grad():
@@ -286,15 +192,16 @@ def test_no_unknown_words_where_they_are_forbidden(corpus):
 # ------------------------------------------------------------------------------- limits and inputs
 
 
-def test_a_translation_has_a_greatest_length(corpus):
+@pytest.mark.parametrize("search", [greedy, beam_search])
+@pytest.mark.parametrize(("bias", "lengths"), [(-1e9, [12, 22]), (1e9, [0, 0])])
+def test_a_translation_has_a_greatest_length_and_may_be_empty(search, bias, lengths, corpus):
     """A model that never says </s> is stopped, each sentence at its own limit."""
     model = rnnsearch(corpus, hidden=4)
     with torch.no_grad():
-        model.decoder.W_o.bias[EOS] = -1e9
-    for search in (greedy, beam_search):
-        found = search(model, [["w1"], ["w1"] * 6])
-        assert [len(translation.words) for translation in found] == [12, 22]
-        assert [t.alignment.shape for t in found] == [(12, 1), (22, 6)]
+        model.decoder.W_o.bias[EOS] = bias
+    found = search(model, [["w1"], ["w1"] * 6])
+    assert [len(translation.words) for translation in found] == lengths
+    assert [t.alignment.shape for t in found] == list(zip(lengths, (1, 6)))
 
 
 def test_long_sentences_go_in_small_batches(sharp, monkeypatch):
@@ -307,17 +214,6 @@ def test_long_sentences_go_in_small_batches(sharp, monkeypatch):
     monkeypatch.setattr(decoding, "BATCH_WORDS", 100)
     greedy(sharp, [["w1"] * length for length in (1, 1, 1, 1, 30, 30, 30, 30, 200)])
     assert [tuple(size) for size in sizes] == [(1, 200), (3, 30), (3, 30), (2, 1)]
-
-
-@pytest.mark.parametrize("search", [greedy, beam_search])
-def test_a_sentence_of_5000_words_is_translated(search, corpus):
-    model = rnnsearch(corpus, hidden=4)
-    with torch.no_grad():
-        model.decoder.W_o.bias[EOS] = 2
-    long, short = search(model, [["w1", "w2"] * 2_500, ["w1"]])
-    assert long.alignment.shape == (len(long.words), 5_000)
-    assert short.alignment.shape == (len(short.words), 1)
-    np.testing.assert_allclose(long.alignment.sum(axis=1), 1, atol=1e-3)
 
 
 @pytest.mark.parametrize("search", [greedy, beam_search])
@@ -334,27 +230,18 @@ def test_searching_leaves_the_models_mode_alone(search, sharp):
 
 
 @pytest.mark.parametrize(
-    ("sentences", "arguments", "message"),
+    ("sentences", "message"),
     [
-        ("w1 w2", {}, "lists of words"),
-        (["w1 w2"], {}, "lists of words"),
-        ([["w1"], []], {}, "sentence 1 is empty"),
-        ([["w1"]], {"batch_size": 0}, "batch_size must be a whole number of at least 1"),
-        ([["w1"]], {"beam": 0}, "beam must be a whole number of at least 1, not 0"),
-        ([["w1"]], {"beam": 2.0}, "not 2.0"),
-        ([["w1"]], {"beam": 2, "n_best": 3}, "n_best must be a .* from 1 to beam=2, not 3"),
-        ([["w1"]], {"n_best": 1.5}, "n_best .* not 1.5"),
-        ([["w1"]], {"length_penalty": -0.1}, "length_penalty must be 0 or more, not -0.1"),
-        ([["w1"]], {"length_penalty": math.nan}, "length_penalty .* not nan"),
-        ([["w1"]], {"length_penalty": math.inf}, "length_penalty .* not inf"),
+        ("w1 w2", "lists of words"),
+        (["w1 w2"], "lists of words"),
+        ([["w1"], []], "sentence 1 is empty"),
     ],
 )
-def test_bad_input_to_a_search_is_named(sentences, arguments, message, sharp):
-    of_both = set(arguments) <= {"batch_size"}
-    for search in (greedy, beam_search) if of_both else (beam_search,):
-        assert search(sharp, []) == []
-        with pytest.raises((TypeError, ValueError), match=message):
-            search(sharp, sentences, **arguments)
+@pytest.mark.parametrize("search", [greedy, beam_search])
+def test_bad_input_to_a_search_is_named(search, sentences, message, sharp):
+    assert search(sharp, []) == []
+    with pytest.raises((TypeError, ValueError), match=message):
+        search(sharp, sentences)
 
 
 def test_the_made_up_language_is_learned():
@@ -388,8 +275,7 @@ def test_an_ensemble_of_one_is_the_model(model, corpus):
 @pytest.fixture
 def three(corpus):
     """Two that attend, and one that does not."""
-    makers = [(rnnsearch, 3), (FAMILY["luong-local-p-feeding"], 5), (rnnencdec, 4)]
-    return [decided(make, corpus, seed) for make, seed in makers]
+    return [decided(name, corpus) for name in ("rnnsearch", SOME[-1], "rnnencdec")]
 
 
 def test_an_ensembles_probabilities_are_the_members_mean(three, corpus):
@@ -425,15 +311,12 @@ def test_an_ensemble_forced_to_say_a_translation_takes_means_too(three, corpus):
 
 
 def test_an_ensemble_is_a_module_of_its_members(three, corpus):
-    """What PyTorch does to a module it does to every member: device, precision, parameters."""
+    """What PyTorch does to a module it does to every member."""
     ensemble = Ensemble([Ensemble(three[:2]), three[2]])
     assert list(ensemble.members) == three  # an ensemble joins another member by member
     assert sum(w.numel() for w in ensemble.parameters()) == sum(
         w.numel() for model in three for w in model.parameters()
     )
-    meta = Ensemble([rnnsearch(corpus, hidden=4), luong(corpus, hidden=4)]).to("meta")
-    assert meta.device.type == "meta"
-    assert {member.device.type for member in meta.members} == {"meta"}
     ensemble.float()
     assert greedy(ensemble, sources(corpus, 2))  # all in one precision
     assert all(w.dtype == torch.float for model in three for w in model.parameters())
@@ -441,7 +324,7 @@ def test_an_ensemble_is_a_module_of_its_members(three, corpus):
 
 def test_no_member_drops_anything_and_each_keeps_its_mode(three, corpus):
     """A member left in training would draw dropout, and answer otherwise each time."""
-    three[1] = decided(lambda corpus, **sizes: luong(corpus, dropout=0.5, **sizes), corpus)
+    three[1] = sharpened(luong(corpus, hidden=8, dropout=0.5)).requires_grad_(False)
     ensemble, pairs = Ensemble(three), corpus.test[:5]
 
     def answers():
@@ -486,8 +369,6 @@ def test_bad_input_to_force_align_is_named(sharp, corpus):
         assert beam_search(model, [["w1", "w2"]])[0].alignment is None
         with pytest.raises(ValueError, match=rf"\({name}\) does not attend"):
             force_align(model, corpus.test)
-    with pytest.raises(ValueError, match=r"shift must be 0 .* or 1 .*, not 2"):
-        force_align(sharp, corpus.test, shift=2)
 
 
 def translation(words, strongest, source_words):
@@ -543,11 +424,3 @@ def test_no_length_penalty_loses_an_answer(penalty, sharp, corpus):
     sentences = [pair.source for pair in corpus.test[:5]]
     found = beam_search(sharp, sentences, beam=3, length_penalty=penalty)
     assert [len(one.words) for one in found] == [2 * len(words) + 10 for words in sentences]
-
-
-def test_a_large_penalty_ranks_as_its_power_would(monkeypatch):
-    score, length = -torch.rand(50) * 9, torch.randint(1, 90, (50,))
-    usual = decoding.Beam(3, 9.0, 1, unknown=True).rank(score.double(), length)
-    monkeypatch.setattr(decoding, "LARGEST_POWER", 1)
-    large = decoding.Beam(3, 9.0, 1, unknown=True).rank(score, length)
-    assert torch.equal(large.argsort(), usual.argsort())

@@ -12,13 +12,13 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
-from conftest import ATTENTIONS, FAMILY, made_up_pair, sharpened
+from conftest import ATTENTIONS, FAMILY, batch_of, made_up_pair, sharpened
 
 from attnmt import decoding as decoding_module
 from attnmt import encoder as encoder_module
 from attnmt import greedy
 from attnmt.attention import FixedContext, Global, Monotonic, Predictive
-from attnmt.batches import make_batch, pad
+from attnmt.batches import pad
 from attnmt.decoder import Decoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, StackedLSTM
 from attnmt.fast import SOONER, sooner
@@ -30,10 +30,6 @@ COMPANY = [(4, 0), (6, 30)]  # sentences a batch, and extra columns of padding
 def every_model(test):
     """Of a test of a model: with each one, and on lesser processors, too."""
     return pytest.mark.kernels(pytest.mark.parametrize("name", FAMILY)(test))
-
-
-def batch_of(model, pairs, extra=0):
-    return make_batch(pairs, model.source_vocabulary, model.target_vocabulary, extra)
 
 
 @pytest.fixture(scope="module")

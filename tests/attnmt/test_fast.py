@@ -3,10 +3,9 @@
 That whole models are the same by it is in test_family.py.
 """
 
-from functools import partial
-
 import pytest
 import torch
+from conftest import batch_of
 from torch.nn.functional import cross_entropy, linear
 
 from attnmt import (
@@ -18,11 +17,9 @@ from attnmt import (
     greedy,
     luong,
     perplexity,
-    rnnsearch,
 )
 from attnmt.alignment import force_align
 from attnmt.attention_only import attention_only
-from attnmt.batches import make_batch
 from attnmt.decoder import Decoder, LuongDecoder
 from attnmt.encoder import StackedLSTM
 from attnmt.fast import (
@@ -95,27 +92,6 @@ def test_in_mixed_precision_the_loss_is_computed_in_full():
 # ------------------------------------------------------------------------------------ LSTMs
 
 
-@pytest.mark.parametrize(
-    "make",
-    [partial(luong, feeding=True, hidden=4), partial(rnnsearch, hidden=4)],
-    ids=["feeding", "rnnsearch"],
-)
-def test_the_encoder_is_held_and_the_loop_is_taken_apart(make, corpus, monkeypatch):
-    """What is proved equal elsewhere is indeed another way: neither packs nor takes a step."""
-    model = make(corpus)
-    batch = make_batch(corpus.test[:3], model.source_vocabulary, model.target_vocabulary)
-
-    def refuse(*_, **__):
-        raise AssertionError("the plain way")
-
-    monkeypatch.setattr("attnmt.encoder.pack_padded_sequence", refuse)
-    with pytest.raises(AssertionError, match="the plain way"):
-        model(batch)
-    monkeypatch.setattr(type(model.decoder), "step", refuse)
-    with sooner(model):
-        model(batch)
-
-
 # ------------------------------------------------------------------------------------ the switch
 
 
@@ -162,7 +138,7 @@ def test_a_subclass_that_a_reader_wrote_stays_as_it_is(corpus):
 
     model = luong(corpus, feeding=True, hidden=4)
     model.decoder.__class__ = Mine
-    batch = make_batch(corpus.test[:3], model.source_vocabulary, model.target_vocabulary)
+    batch = batch_of(model, corpus.test[:3])
     expected = Decoder.forward(model.decoder, batch.target_in, *model.encoder(batch.source))
     with sooner(model):
         assert type(model.decoder) is Mine

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from conftest import batch_of
 from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
@@ -21,10 +22,8 @@ from attnmt import (
     greedy,
     luong,
     perplexity,
-    rnnsearch,
 )
 from attnmt.alignment import alignment_error_by_class, alignment_statistics
-from attnmt.batches import make_batch
 from attnmt.metrics import (
     bleu_by_protocol,
     bleu_statistics,
@@ -46,13 +45,15 @@ from attnmt.text.subwords import in_pieces
 def test_perplexity_is_the_exponential_of_the_mean_loss_per_token(sharp, corpus):
     total = tokens = 0
     for pair in corpus.test:
-        batch = make_batch([pair], sharp.source_vocabulary, sharp.target_vocabulary)
         with torch.no_grad():
-            total += float(sharp.token_losses(batch).sum())
+            total += float(sharp.token_losses(batch_of(sharp, [pair])).sum())
         tokens += len(pair.target) + 1  # </s> is a token
     for size in (7, 50):
         found = perplexity(sharp, corpus.test, batch_size=size)
         assert found == pytest.approx(math.exp(total / tokens), rel=1e-12)
+    rows = sentence_losses(sharp, corpus.test, batch_size=5)  # in the order of the pairs
+    assert rows.sum(axis=0) == pytest.approx([total, tokens])
+    assert rows[:, 1].tolist() == [len(pair.target) + 1 for pair in corpus.test]
 
 
 def test_a_perplexity_larger_than_any_number_is_infinite(sharp, corpus):
@@ -160,10 +161,11 @@ def test_bleu_of_words_by_length_compares_with_the_pairs_words():
     assert references(pairs, tokenised=True) == ["b . - c"]
 
 
-def test_without_unknown_are_the_pairs_whose_words_are_all_known(corpus):
-    def pair(source, target):
-        return Pair(tuple(source.split()), tuple(target.split()), source, target)
+def pair(source, target):
+    return Pair(tuple(source.split()), tuple(target.split()), source, target)
 
+
+def test_without_unknown_are_the_pairs_whose_words_are_all_known(corpus):
     pairs = [pair("w1 w2", "v1"), pair("w1 new", "v1"), pair("w3", "v1 new"), pair("w4", "v4")]
     assert without_unknown(pairs, corpus) == [0, 3]
     assert without_unknown([pair("<unk>", "v1")], corpus) == []
@@ -187,6 +189,7 @@ def test_a_comparison_has_both_bleus_their_difference_and_the_signature():
     assert found.baseline == pytest.approx(bleu(first, references).score)
     assert found.system == pytest.approx(bleu(second, references).score)
     assert found.difference == found.system - found.baseline > 0
+    assert paired_bootstrap(first, second, references, resamples=100) == found
     assert "bs:100|seed:12345|case:mixed" in found.signature
     assert "case:lc" in paired_bootstrap(first, second, references, True, 10).signature
 
@@ -204,16 +207,6 @@ def test_the_p_value_is_that_of_resampling_by_hand():
     above = np.array(differences) - np.mean(differences) > abs(found.difference)
     assert found.p_value == pytest.approx((above.sum() + 1) / 201)
     assert 0.005 < found.p_value < 1
-
-
-def test_a_comparison_is_the_same_each_time_and_either_way_round():
-    first, second, references = two_systems(better=3)
-    there = paired_bootstrap(first, second, references, resamples=100)
-    assert paired_bootstrap(first, second, references, resamples=100) == there
-    back = paired_bootstrap(second, first, references, resamples=100)
-    assert (back.difference, back.p_value) == (-there.difference, there.p_value)
-    same = paired_bootstrap(first, first, references, resamples=100)
-    assert (same.difference, same.p_value) == (0, 1)
 
 
 def test_texts_are_detokenised(corpus, sharp):
@@ -360,22 +353,10 @@ def test_each_protocol_is_sacrebleus(lower, subwords):
     assert "tok:none" in words.signature
 
 
-def test_sentence_losses_add_up_to_the_perplexity_in_the_order_of_the_pairs(corpus):
-    model = rnnsearch(corpus, hidden=8)
-    pairs = corpus.test[:13]
-    together = sentence_losses(model, pairs, batch_size=5)
-    alone = np.concatenate([sentence_losses(model, [pair]) for pair in pairs])
-    assert together == pytest.approx(alone, rel=1e-5)
-    assert together[:, 1].tolist() == [len(pair.target) + 1 for pair in pairs]
-    total, tokens = together.sum(axis=0)
-    assert perplexity(model, pairs) == pytest.approx(np.exp(total / tokens))
-
-
 # ------------------------------------------------------------------------------------- bad input
 
 UNALIGNED = pair_of(3, "x")
 ALIGNED = aligned({(0, 0)})
-OF_CLASSES = [replace(pair, classes=("noun",) * 5) for pair in (ALIGNED, UNALIGNED)]
 
 
 @pytest.mark.parametrize(
@@ -386,25 +367,14 @@ OF_CLASSES = [replace(pair, classes=("noun",) * 5) for pair in (ALIGNED, UNALIGN
         (lambda: bleu("a cat", "a cat"), "lists of sentences"),
         (lambda: bleu(["a"], ["a", "b"]), "1 hypotheses for 2 references"),
         (lambda: bleu([], []), "there must be some"),
-        (lambda: bleu(["a"], ["a"], bootstrap=1), "bootstrap must be at least 2 .* not 1"),
-        (lambda: bleu(["a"], ["a"], bootstrap=0.5), "bootstrap must be a whole number"),
         (lambda: chrf("a cat", "a cat"), "lists of sentences"),
         (lambda: chrf(["a"], ["a", "b"]), "1 hypotheses for 2 references"),
-        (lambda: chrf_statistics("a cat", "a cat"), "lists of sentences"),
-        (lambda: chrf_statistics(["a"], ["a", "b"]), "1 hypotheses for 2 references"),
         (lambda: paired_bootstrap(["a", "b"], ["a"], ["a", "b"]), "1 hypotheses for 2 ref"),
         (lambda: paired_bootstrap(["a"], "a", ["a"]), "lists of sentences"),
-        (
-            lambda: paired_bootstrap(["a"], ["a"], ["a"], resamples=0),
-            "resamples must be a whole number of at least 1, not 0",
-        ),
         (lambda: alignment_error_rate([set()], [UNALIGNED]), "no known alignment"),
         (lambda: alignment_error_rate([], [ALIGNED]), "0 sets of links for 1 pairs"),
         (lambda: alignment_error_rate([], []), "no links"),
         (lambda: alignment_error_by_class([set()], [ALIGNED]), "no word classes"),
-        (lambda: alignment_error_by_class([], OF_CLASSES[:1]), "0 sets of links for 1 pairs"),
-        (lambda: alignment_error_by_class([set()], OF_CLASSES[1:]), "no known alignment"),
-        (lambda: alignment_statistics([set()], [ALIGNED] * 2), "1 sets of links for 2 pairs"),
     ],
 )
 def test_bad_input_is_named(call, message):

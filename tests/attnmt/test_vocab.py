@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnmt.vocab import SPECIALS, UNK, Vocabulary, detokenise, tokenise
+from attnmt.vocab import SPECIALS, UNK, Vocabulary, tokenise
 
 words = st.text(alphabet="abcdeäöß", min_size=1, max_size=5)
 sentences = st.lists(st.lists(words, max_size=8), max_size=20)
@@ -17,18 +17,6 @@ def test_tokenise_separates_punctuation_and_keeps_abbreviations():
     assert tokenise("Der Hund schläft im Haus.", "de", lower=True) == (
         ["der", "hund", "schläft", "im", "haus", "."]
     )
-
-
-@pytest.mark.parametrize(
-    "text", ["Der Hund, der schläft, träumt.", "Wer ist da?", "25 Kühe & 3 < 4"]
-)
-def test_detokenise_undoes_tokenise(text):
-    assert detokenise(tokenise(text, "de"), "de") == text
-
-
-@pytest.mark.parametrize("text", ["", "   ", "\t\n"])
-def test_no_text_has_no_words(text):
-    assert tokenise(text, "en") == []
 
 
 def test_the_most_frequent_words_are_kept_and_ties_are_alphabetical():

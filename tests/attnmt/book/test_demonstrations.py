@@ -7,17 +7,13 @@ import pytest
 from attnmt import DataUnavailable, Recipe, bleu, greedy, rnnsearch, texts
 from attnmt.book import demonstrations
 from attnmt.book.demonstrations import (
-    MEANINGS,
     corpus_has,
     print_run,
     real_text,
-    sample_table,
     train_or_load,
     translate_test,
     translate_yours,
 )
-from attnmt.evidence.plan import read_plan
-from attnmt.evidence.store import load_run
 
 RECIPE = Recipe(epochs=1, batch_size=64)
 
@@ -65,26 +61,6 @@ def test_a_model_is_trained_on_captions_and_without_them_a_recorded_run_is_loade
     assert lines[0].startswith("300 training pairs, ")
     assert lines[1].startswith(f"test BLEU {run.bleu.score:.1f}, 95% interval ")
     assert lines[2] == run.bleu.signature
-
-
-def test_samples_of_a_short_run_stand_beside_those_of_a_full_run():
-    run, end = load_run("luong-dot-live-0"), load_run("luong-dot-multi30k-0")
-    head, _, dog, maps, score = sample_table(run, [end], places=[3, 7]).data.splitlines()
-    what = "| German, *and what it means* | 10,000 pairs, 4 times | 29,000 pairs, 9 times |"
-    assert head == what
-    assert dog.startswith(f"| {' '.join(end.samples[3].source)}<br>*{MEANINGS[3]}* |")
-    wrote = " ".join(end.samples[7].words)
-    assert maps.endswith(f"| {wrote.replace('<', chr(92) + '<')} |")
-    assert score == f"| **BLEU** | {run.bleu.score:.1f} | {end.bleu.score:.1f} (1 seed) |"
-    other = replace(run, parts={"test": replace(run.bleu, signature="tokenised otherwise")})
-    assert "| **BLEU** | – |" in sample_table(other, [end]).data
-
-
-def test_each_sample_caption_has_its_meaning():
-    corpora = read_plan()["corpora"]
-    samples = corpora["multi30k"]["samples"]
-    assert samples == corpora["live"]["samples"]
-    assert len(samples) == len(MEANINGS)
 
 
 # ------------------------------------------------------------- one's own corpus, one's own sentence

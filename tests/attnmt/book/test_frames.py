@@ -84,10 +84,8 @@ def test_a_window_has_its_words_and_their_weights():
     [
         (lambda: frames.attention_step(WORDS, torch.ones(3), torch.ones(3, 2)), "do not fit"),
         (lambda: frames.bars(WORDS, [1.0, 2.0], "score"), "2 numbers for 3 words"),
-        (lambda: frames.steps(WORDS, {"weight": [0.5, 0.5]}), "2 numbers for 3 words"),
         (lambda: frames.blend(WORDS, [[1.0, 0.0]] * 2, [0.5, 0.5]), "as many annotations"),
         (lambda: frames.blend(WORDS, [[1.0]] * 3, [0.2, 0.4, 0.4]), "each of two numbers"),
-        (lambda: frames.window(WORDS, [0.1] * 2, 1.0, D=1), "2 numbers for 3 words"),
     ],
 )
 def test_what_does_not_fit_is_refused(draw, message):

@@ -136,13 +136,6 @@ def test_a_window_leaves_the_words_inside_it_free():
     assert dots.get_xydata().tolist() == [[p + 0.5, t + 0.5] for t, p in enumerate(centres)]
 
 
-def test_figures_can_be_drawn_into_axes_that_are_there():
-    _, axes = plt.subplots(1, 3)
-    assert plots.learning_curves({"a": history(2)}, axes[0]) is axes[0]
-    assert plots.bleu_by_length({"a": [bucket(1, 5, 1)]}, axes[1]) is axes[1]
-    assert plots.alignment(["a"], ["b"], [[1.0]], ax=axes[2]) is axes[2]
-
-
 def linked(**links):
     """Two source words, three target words."""
     raw = {"source_text": "das Haus", "target_text": "in the house"}
@@ -177,14 +170,6 @@ def test_links_join_the_words_that_they_name():
 def test_what_does_not_fit_is_refused(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
-
-
-def test_labels_are_text_whatever_they_hold(close_figures):
-    words = ["$x_$", "a$b$c", "‿'"]
-    ax = plots.alignment(words, ["$"], np.eye(1, 3))
-    ax.figure.canvas.draw()
-    assert [label.get_text() for label in ax.get_xticklabels()] == words
-    assert not any(label.get_parse_math() for label in ax.get_xticklabels())
 
 
 def test_letters_that_no_font_has_are_told(close_figures, monkeypatch):

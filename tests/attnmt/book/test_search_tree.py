@@ -31,12 +31,6 @@ def test_a_reader_answers_in_any_order(sharp, corpus):
     assert not {"<pad>", "<s>"} & set(one(()))
 
 
-def test_the_search_stops_at_its_limit_and_needs_a_beam():
-    assert len(search(lambda _: {"a": -0.1}, beam=2, limit=7)) == 7
-    with pytest.raises(ValueError, match="beam"):
-        search(toy_language.next_words, 0)
-
-
 def test_a_finished_hypothesis_stays_and_competes():
     steps = search(toy_language.next_words, beam=2)
     ends = [words for words, _ in steps[1] if ended(words)]

@@ -8,7 +8,7 @@ import pytest
 from attnmt.book import pretrained
 from attnmt.book.live import sentences
 from attnmt.book.live.sentences import CHAINS, GROWTH, RANDOM, offers
-from attnmt.grammar import fresh_names, names, select, written
+from attnmt.grammar import written
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -50,14 +50,6 @@ def test_the_models_know_every_word_of_what_is_offered(every_sentence, vocabular
         assert all(word in vocabulary for word in sentence["german"])
 
 
-def test_growing_sentences_have_no_made_up_names(offered):
-    made_up = {german for kind in ("person", "town") for _, german in names(kind).known}
-    made_up -= {row.german for row in select("names", kind="person town")}
-    assert made_up | fresh_names()
-    for chain in offered["chains"]:
-        assert made_up.isdisjoint(chain[-1]["german"])
-
-
 # ---------------------------------------------------------------------------------- glosses
 
 
@@ -68,14 +60,6 @@ def test_every_word_of_the_vocabulary_has_a_gloss(offered, vocabulary):
     assert all(0 < len(gloss) <= 40 for gloss in offered["glosses"].values())
 
 
-def test_common_words_are_offered_first_and_names_last(offered):
-    first = len(offered["complete"]) - offered["names"]
-    assert {"Hund", "die", "gekauft"} <= set(offered["complete"][:first])
-    assert {"Anna", "München"} <= set(offered["complete"][first:])
-    common = [word for word in offered["glosses"] if word in offered["complete"][:first]]
-    assert offered["complete"][:first] == common  # the most frequent first
-
-
 @pytest.mark.parametrize(
     ("german", "gloss"),
     [
@@ -83,30 +67,16 @@ def test_common_words_are_offered_first_and_names_last(offered):
         ("Hausschlüssel", "house key / house keys"),  # one word for two, and one form for two
         ("aufzustehen", "to get up"),
         ("musste", "had to"),  # a modal with its helper
-        ("durfte", "was allowed to"),
         ("sie", "they / she"),
         ("im", "in the / in"),
-        ("zum", "to the"),
         ("um", "in order"),  # whose links are possible ones only
         ("Frau", "woman / Mrs."),  # a noun before a title
         ("auf", "for / on / at"),  # without the verbs of auf: aufstehen
         ("mit", "with / along"),  # brachte ... mit: brought along
-        ("von", "of / 's"),
-        ("vor", "ago / in front of"),
     ],
 )
 def test_a_gloss_is_what_the_lexicon_says(german, gloss, offered):
     assert offered["glosses"][german] == gloss
-
-
-def test_every_noun_is_glossed_by_its_row_of_the_lexicon(offered):
-    seen = 0
-    for row in select("nouns"):
-        for german, english in ((row.german, row.english), (row.plural, row.english_plural)):
-            if german in offered["glosses"]:
-                seen += 1
-                assert english in offered["glosses"][german].split(" / ")
-    assert seen > 80
 
 
 def test_a_word_that_the_grammar_lacks_is_refused(vocabulary, monkeypatch):

@@ -2,10 +2,7 @@
 
 import base64
 import json
-import os
 import re
-import subprocess
-import sys
 from html import unescape
 from pathlib import Path
 
@@ -104,34 +101,3 @@ def test_an_installation_without_the_component_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(live, "FILES", (tmp_path, tmp_path / "book"))
     with pytest.raises(FileNotFoundError, match=r"see\.mjs is neither in"):
         live.asset("see.mjs")
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_an_installed_wheel_shows_a_model_without_a_checkout(model, tmp_path):
-    """Every file that the page needs is in the package."""
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    build = [*pip, "wheel", str(BOOK.parent), "--no-deps", "-w", str(tmp_path / "wheel")]
-    built = subprocess.run(build, capture_output=True, text=True)
-    if built.returncode and "No matching distribution found for hatchling" in built.stderr:
-        pytest.skip("there is no package registry to fetch hatchling from")
-    assert built.returncode == 0, built.stderr
-    (wheel,) = (tmp_path / "wheel").glob("attnmt-*.whl")
-    installed = tmp_path / "installed"
-    install = [*pip, "install", "-q", "--no-deps", "--target", str(installed), str(wheel)]
-    subprocess.run(install, check=True, capture_output=True)
-    model.save(tmp_path / "my.model")
-    code = "import sys, attnmt.cli; print(attnmt.cli.__file__); sys.exit(attnmt.cli.main())"
-    ran = subprocess.run(
-        [sys.executable, "-c", code, "show", "my.model", "--out", "page"],
-        env=os.environ | {"PYTHONPATH": str(installed)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith(str(installed))
-    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
-    for name in ("see.mjs", "translator.mjs", "see.css"):
-        line = live.asset(name).splitlines()[0]
-        assert (line in page) or (json.dumps(line)[1:-1] in page), name

@@ -1,9 +1,5 @@
 """weights.py: two bytes a number, the same file for PyTorch and the page, and its checksum."""
 
-import json
-import struct
-
-import numpy as np
 import pytest
 import torch
 from conftest import made_up_corpus
@@ -33,35 +29,6 @@ def folder(model, tmp_path):
     fed.save(trained / "luong-feeding-grammar-0.safetensors")
     assert collect(trained, kept) == ["rnnsearch", "luong-feeding"]
     return kept
-
-
-def read_by_hand(path):
-    """The header and the numbers, as the module's docstring describes them: no safetensors."""
-    content = path.read_bytes()
-    (length,) = struct.unpack("<Q", content[:8])
-    header, rest = json.loads(content[8 : 8 + length]), content[8 + length :]
-    metadata = header.pop("__metadata__")
-    tensors = {}
-    for name, entry in header.items():
-        assert entry["dtype"] == "F16"
-        start, end = entry["data_offsets"]
-        tensors[name] = np.frombuffer(rest[start:end], "<f2").reshape(entry["shape"])
-    return metadata, tensors
-
-
-def test_the_file_is_as_described(model, tmp_path):
-    path = tmp_path / "model.safetensors"
-    before = {name: values.clone() for name, values in model.state_dict().items()}
-    save_compact(model, path)
-    torch.testing.assert_close(model.state_dict(), before, rtol=0, atol=0)  # it stays as it is
-    metadata, tensors = read_by_hand(path)
-    assert json.loads(metadata["config"]) == model.config
-    assert json.loads(metadata["source_vocabulary"])["words"] == list(
-        model.source_vocabulary.words[4:]
-    )
-    assert tensors.keys() == model.state_dict().keys()
-    for name, values in model.state_dict().items():
-        np.testing.assert_array_equal(tensors[name], values.numpy().astype(np.float16))
 
 
 def test_it_is_read_as_float32_and_rounded_once(model, tmp_path):
@@ -108,15 +75,6 @@ def test_a_file_that_changed_is_refused(folder):
 
 
 # --------------------------------------------------------------------- the models of the package
-
-
-def test_models_made_again_one_by_one_keep_the_others(folder, model, tmp_path):
-    before = weights.checksums(folder)
-    model.save(tmp_path / "one" / "rnnencdec-grammar-0.safetensors")
-    assert collect(tmp_path / "one", folder) == ["rnnencdec"]
-    after = weights.checksums(folder)
-    assert list(after) == [f"{n}.safetensors" for n in ("rnnencdec", "rnnsearch", "luong-feeding")]
-    assert after.items() > before.items()
 
 
 def test_every_model_that_is_kept_is_there_and_nothing_else():

@@ -3,10 +3,8 @@
 import pytest
 import torch
 from conftest import ATTENTIONS, make_attention, make_memory
-from hypothesis import given
-from hypothesis import strategies as st
 
-from attnmt import Attention, Dot, Predictive
+from attnmt import Attention
 from attnmt.attention import SCORES
 from attnmt.book.window_alone import attend_within
 from attnmt.encoder import Memory
@@ -33,18 +31,3 @@ def test_only_the_window_is_touched_and_nothing_changes(kind, S):
             summed = (context * torch.arange(d)).sum() + align.square().sum()
             found.append((context, align, torch.autograd.grad(summed, learned)))
         torch.testing.assert_close(*found, rtol=0, atol=1e-9)
-
-
-lengths = st.lists(st.integers(1, 9), min_size=1, max_size=4)
-
-
-@given(lengths=lengths, D=st.integers(1, 12), share=st.floats(0, 1), scale=st.floats(0, 3))
-def test_wherever_the_centre_falls(lengths, D, share, scale):
-    """Edges and whole numbers included."""
-    attention = Attention(Dot(N, N), Predictive(N, D).double())
-    p_t = torch.tensor(lengths)[:, None].double() * share  # (B, 1)
-    attention.window.centre = lambda *_: p_t
-    memory = attention.prepare(make_memory(lengths, S=10, d=N))
-    query = torch.full((len(lengths), 1, N), scale, dtype=torch.double)
-    within = attend_within(attention, query, memory, time=0)
-    torch.testing.assert_close(within, attention(query, memory, time=0), rtol=0, atol=1e-12)

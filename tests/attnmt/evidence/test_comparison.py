@@ -32,7 +32,6 @@ from attnmt.evidence.comparison import (
 from attnmt.metrics import bleu_statistics
 
 MEAN = Metric("mean", 2, 1, lambda sums: sums[..., 0] / sums[..., 1])
-WORDS = ["the", "a", "child", "dog", "sees", "finds", "old", "small", "house", "tree", "and"]
 few = settings(max_examples=25)
 scores = st.lists(st.floats(0, 100), min_size=2, max_size=8).filter(lambda v: np.std(v) > 1e-3)
 
@@ -42,27 +41,7 @@ def rows(values: np.ndarray) -> np.ndarray:
     return np.column_stack([values, np.ones(len(values))])
 
 
-def some_text(rng: np.random.Generator) -> tuple[list[str], list[str]]:
-    """Sentences, and the same with a third of the words exchanged."""
-    references = [" ".join(rng.choice(WORDS, size=rng.integers(4, 20))) for _ in range(60)]
-    hypotheses = [
-        " ".join(word if rng.random() < 0.67 else rng.choice(WORDS) for word in line.split())
-        for line in references
-    ]
-    return hypotheses, references
-
-
 # -------------------------------------------------------------------------------------- metrics
-
-
-def test_bleu_of_the_sums_is_sacrebleus_corpus_score():
-    hypotheses, references = some_text(np.random.default_rng(0))
-    statistics = bleu_statistics(hypotheses, references)
-    for chosen in (slice(None), slice(0, 7), [3, 3, 8, 20, 20, 20]):
-        ours = BLEU_SCORE.score(statistics[chosen].sum(0))
-        said = np.array(hypotheses)[chosen].tolist()
-        theirs = BLEU().corpus_score(said, [np.array(references)[chosen].tolist()])
-        assert ours == pytest.approx(theirs.score, abs=1e-9)
 
 
 def test_without_any_right_four_gram_bleu_is_smoothed_as_sacrebleu_does_it():
@@ -103,16 +82,6 @@ def test_two_treatments_without_sentences_are_the_paired_t_test(first):
     ours = compare(seed_by_seed(by_scores(first), by_scores(second)), constant(0))
     theirs = stats.ttest_rel(first, second)
     assert ours.interval() == pytest.approx(tuple(theirs.confidence_interval(0.95)), rel=1e-5)
-
-
-def test_sentences_that_are_all_alike_add_nothing():
-    systems = [
-        by_sentences([rows(np.full(50, x)) for x in some], MEAN) for some in ([1, 3, 2], [4, 7])
-    ]
-    theirs = stats.ttest_ind([1, 3, 2], [4, 7], equal_var=False)
-    ours = compare(*systems)
-    assert ours.sentences.variance == pytest.approx(0, abs=1e-20)
-    assert ours.interval() == pytest.approx(tuple(theirs.confidence_interval(0.95)))
 
 
 def test_the_terms_beside_a_plain_loop():
@@ -239,19 +208,11 @@ NOTHING_RIGHT = rows(np.zeros(5)), rows(np.ones(5))
     ("make", "message"),
     [
         (lambda: by_scores([]), "one training cannot tell"),
-        (lambda: by_scores([20.0]), "one training cannot tell"),
-        (lambda: of_scores(), "one training cannot tell"),
         (lambda: of_scores(OF_20), "one training cannot tell"),
         (lambda: compare(of_scores(*[OF_20] * 2), of_scores(*[OF_21] * 2)), "different sentences"),
-        (
-            lambda: compare(of_scores(OF_20, OF_20), by_sentences([LONGER] * 2, MEAN)),
-            "different sentences",
-        ),
         (lambda: by_sentences([rows(OF_20), LONGER], MEAN), "different sentences"),
-        (lambda: of_scores(OF_20, OF_21), "different sentences"),
         (lambda: by_scores([20.0, math.nan]), "not a finite number"),
         (lambda: constant(math.inf), "not a finite number"),
-        (lambda: of_scores([1.0, math.nan], [1.0, 1.0]), "not a finite number"),
         (lambda: by_sentences([NOTHING_RIGHT] * 2, share(MEAN)), "not a finite number"),
         (lambda: compare(TWO, TWO, expected="better"), "expected must be one of"),
         (lambda: compare(TWO, TWO, expected="not below"), "needs one"),

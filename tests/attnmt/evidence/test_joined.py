@@ -1,16 +1,13 @@
 """joined.py: every caption stands in one sentence, whole, and none is both learned and tested."""
 
-import os
-from collections import Counter
 from dataclasses import replace
 
 import pytest
-from conftest import made_up_pair
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnmt.evidence import joined
-from attnmt.evidence.joined import LONGEST, SEVERAL, join, join_all, joined_captions, words
+from attnmt.evidence.joined import LONGEST, SEVERAL, join_all, joined_captions, words
 from attnmt.pairs import Corpus, Pair
 
 
@@ -41,18 +38,6 @@ def test_every_caption_stands_in_one_sentence_and_in_its_place(pairs, most, seed
         assert len(numbers[0]) <= SEVERAL
         assert words([pair]) <= most or len(numbers[0]) == 1
     assert found == join_all(pairs, most, seed)
-
-
-def test_sentences_have_all_lengths():
-    pairs = [caption(number, 8 + number % 9) for number in range(3_000)]
-    for most in (30, 60):
-        lengths = [len(pair.source) for pair in join_all(pairs, most, seed=0)]
-        tens = Counter((length - 1) // 10 for length in lengths)
-        assert max(lengths) == most
-        # as many words in the longest ten as in any, or nearly
-        share = {ten: count * (10 * ten + 5) for ten, count in tens.items()}
-        assert set(tens) == set(range(most // 10))
-        assert share[most // 10 - 1] > sum(share.values()) / (2 * len(share))
 
 
 @pytest.fixture
@@ -103,26 +88,3 @@ def test_a_part_of_the_pairs_can_be_asked_for_and_no_more_than_there_are(made):
     for wrong in ({"most": 0}, {"held_out": -1}, {"captions": 50}, {"train": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             joined_captions(**{"captions": 200, "held_out": 50} | wrong)
-
-
-def test_links_are_not_taken_over():
-    """A joined pair has none: they would be of other places."""
-    import random
-
-    pair = made_up_pair(random.Random(1), 4)
-    assert pair.sure and join([pair, pair]).sure is None
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-@pytest.mark.skipif("ATTNMT_DATA" not in os.environ, reason="needs ATTNMT_DATA, the captions")
-def test_the_plan_learns_from_nearly_all_captions():
-    from attnmt.evidence.plan import load_corpus, read_plan
-
-    for name in ("joined", "joined30"):
-        corpus = load_corpus(name)
-        everything = joined_captions(most=60 if name == "joined" else 30)
-        assert len(corpus.train) == read_plan()["corpora"][name]["train"]
-        assert len(corpus.train) > 0.98 * len(everything.train)
-        for pair in corpus.test:
-            assert len(pair.source) <= LONGEST and len(pair.target) <= LONGEST

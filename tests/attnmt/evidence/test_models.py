@@ -1,13 +1,11 @@
 """models.py: what the core lacks is what the paper says, and can be read back."""
 
-from dataclasses import replace
-
 import pytest
 import torch
+from conftest import batch_of
 from torch.testing import assert_close
 
-from attnmt import Recipe, Translator, fit, greedy, luong
-from attnmt.batches import make_batch
+from attnmt import Translator, greedy, luong
 from attnmt.book.live.view import show_live
 from attnmt.corpus import grammar_corpus
 from attnmt.evidence.models import MODELS, concat_fixed, load, untied
@@ -33,7 +31,7 @@ def test_the_fixed_part_of_concat_is_the_identity(corpus):
     score = concat.decoder.attention.score
     with torch.no_grad():
         score.W_a.weight[:, 6:] = torch.eye(6)
-    batch = make_batch(corpus.test[:5], corpus.source_vocabulary, corpus.target_vocabulary)
+    batch = batch_of(fixed, corpus.test[:5])
     with torch.no_grad():
         assert_close(fixed(batch), concat(batch))  # so their first weights are the same, too
     parameters = (sum(w.numel() for w in model.parameters()) for model in (concat, fixed))
@@ -114,51 +112,16 @@ def test_small_weights_are_read_as_if_they_were_not(shared, kind):
     assert float(embedding.weight.detach().square().mean()) == pytest.approx(1 / 12, rel=0.25)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_trained_saved_and_read_back_it_is_still_tied(shared, kind, tmp_path):
-    model = made(shared, kind)
-    recipe = Recipe(epochs=1, batch_size=32)
-    fit(model, shared, recipe, device="cpu", progress=False)
-    model.save(tmp_path / "tied.safetensors")
-    again = load(tmp_path / "tied.safetensors")
-    assert again.config == model.config
-    batch = make_batch(shared.valid, shared.source_vocabulary, shared.target_vocabulary)
-    assert_close(again.token_losses(batch), model.token_losses(batch))
-    fit(again, shared, recipe, device="cpu", progress=False)  # goes on as one matrix
-    assert again.encoder.embedding.weight is again.decoder.embedding.weight
-    assert sum(w.numel() for w in again.parameters()) == sum(w.numel() for w in model.parameters())
-
-
-@pytest.mark.parametrize("kind", ["luong_tied"])
 @pytest.mark.parametrize("pieces", ["shared", "words"])
-def test_untied_it_is_the_core_s_model_and_computes_the_same(request, kind, pieces):
+def test_untied_it_is_the_core_s_model_and_computes_the_same(request, pieces):
     """So a page that knows the core's models can show it."""
     corpus = request.getfixturevalue(pieces)
-    tied = made(corpus, kind).eval()
+    tied = made(corpus, "luong_tied").eval()
     plain = untied(tied)
     assert (tied.encoder.embedding is tied.decoder.embedding) == (pieces == "shared")
-    assert plain.config | {"model": kind} == tied.config
-    assert plain.config["model"] == kind.removesuffix("_tied")
-    batch = make_batch(corpus.valid, corpus.source_vocabulary, corpus.target_vocabulary)
+    assert tied.config | {"model": "luong"} == plain.config
+    batch = batch_of(tied, corpus.valid)
     with sooner(tied):
         assert_close(tied.token_losses(batch), plain.token_losses(batch))
     assert untied(plain) is plain
-    if kind == "attention_only_tied":
-        with pytest.raises(ValueError, match="recurrent models, and attention_only is none"):
-            show_live(tied)
-    else:
-        assert show_live(tied).model.config == plain.config
-
-
-def test_one_list_of_pieces_is_learned_from_both_sides(words, shared):
-    assert shared.pieces[0] == shared.pieces[1]
-    assert len(shared.pieces[0]) == SIZE
-    apart = in_pieces(words, SIZE)
-    assert apart.pieces[0] != apart.pieces[1]
-    turned = replace(
-        words,
-        train=[replace(p, source=p.target, target=p.source) for p in words.train],
-        valid=[],
-        test=[],
-    )
-    assert set(in_pieces(turned, SIZE, joint=True).pieces[0]) == set(shared.pieces[0])
+    assert show_live(tied).model.config == plain.config

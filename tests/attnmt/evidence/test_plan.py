@@ -1,8 +1,6 @@
 """plan.py: what runs.toml says of systems, corpora and tiers."""
 
-from dataclasses import replace
 from inspect import signature
-from itertools import pairwise
 
 import pytest
 
@@ -19,16 +17,6 @@ def test_the_plan_names_corpora_that_there_are():
         assert {"train", *table.get("arguments", {})} <= set(parameters)
         assert {"train", "curve", "recipe", "samples"} <= set(table), name  # what each run needs
     assert {tier["corpus"] for tier in read_plan()["tiers"]} <= set(read_plan()["corpora"])
-
-
-def test_short_and_long_joined_captions_make_as_many_updates():
-    tables = read_plan()["corpora"]
-    updates = {
-        tables[name]["train"] / tables[name]["recipe"]["batch_size"]
-        for name in ("joined", "joined30")
-    }
-    assert len(updates) == 1
-    assert updates.pop() == 2 * tables["joined"]["curve"] == 2 * tables["joined30"]["curve"]
 
 
 def test_a_system_has_its_own_arguments_before_those_of_the_corpus(use):
@@ -62,43 +50,6 @@ def test_every_system_of_the_plan_can_be_made(system, corpus_name, corpus):
     assert model.config["model"] == read_plan()["systems"][system]["model"]
     assert arguments.items() <= model.config.items()
     recipe_of(system, corpus_name)  # a recipe refuses what makes no sense
-
-
-@pytest.mark.parametrize("corpus_name", ["grammar", "multi30k", "joined", "joined30"])
-def test_a_doubled_system_is_the_same_one_with_twice_the_updates(corpus_name):
-    doubled = {system for system, on, _ in planned("V").values() if on == corpus_name}
-    assert doubled
-    for system in doubled:
-        plain = system.removesuffix("-doubled")
-        assert model_arguments(system, corpus_name) == model_arguments(plain, corpus_name)
-        short, long = (recipe_of(name, corpus_name) for name in (plain, system))
-        assert long.epochs == 2 * short.epochs
-        rates = [short.learning_rate_of(epoch + 1) for epoch in range(short.epochs)]
-        twice = [long.learning_rate_of(epoch + 1) for epoch in range(long.epochs)]
-        assert twice == [rate for rate in rates for _ in range(2)]
-        same = {"epochs": short.epochs, "halve_after": short.halve_after}
-        assert replace(long, halve_every=short.halve_every, **same) == short
-
-
-def test_the_ladder_is_climbed_one_step_at_a_time():
-    """From rung to rung of Luong et al. 2015, Table 1, one thing is added."""
-    rungs = [model_arguments(f"ladder-{rung}", "multi30k") for rung in LADDER]
-    added = [
-        {key: value for key, value in above.items() if below.get(key) != value}
-        for below, above in pairwise(rungs)
-    ]
-    attention = {"model": "luong", "score": "location", "bidirectional": False}
-    assert added == [
-        {"reverse": True},
-        {"dropout": 0.2},
-        attention,
-        {"feeding": True},
-        {"score": "general", "window": "local-p"},
-    ]
-    assert {rung["layers"] for rung in rungs} == {2}
-
-
-LADDER = ("base", "reverse", "dropout", "location", "feeding", "local-p")
 
 
 def test_runs_come_seed_by_seed_and_a_system_may_have_a_recipe_of_its_own(corpus, use):

@@ -18,7 +18,6 @@ from attnmt.evidence.store import (
     load_run,
     load_statistics,
     packed_chrf,
-    read_study,
     recorded,
     save_run,
     trained,
@@ -150,12 +149,6 @@ def test_the_runs_of_a_system_come_in_order_up_to_the_first_missing_one(monkeypa
     assert recorded("no-such-system", 3) == []
 
 
-def test_a_study_is_read_by_its_name():
-    assert read_study("live_recipes")["chosen"]
-    with pytest.raises(FileNotFoundError, match=r"no study 'nothing' in .* live_recipes"):
-        read_study("nothing")
-
-
 # --------------------------------------------------------------------- cost and convergence
 
 
@@ -186,15 +179,6 @@ def test_two_doubled_seeds_decide(doubled, state):
     runs = runs_with_bleu(94.0, 96.0, 10.0)
     assert trained("rnnsearch-grammar", runs, load(*doubled)).converged == state
     assert CLOSE == 0.5
-
-
-def test_what_still_fell_fast_before_the_first_halving_is_not_converged():
-    """Of rnnencdec on the controlled corpus perplexity fell by a tenth and more."""
-    for stem, falls in (("rnnencdec-grammar", True), ("rnnsearch-grammar", False)):
-        runs = recorded(stem, 5)
-        found = trained(stem, runs, load())
-        assert (found.converged == "not converged after 6,250 updates") == falls
-        assert (found.converged == NOT_TESTED) != falls
 
 
 def test_the_fall_is_that_of_a_tenth_of_the_updates_before_the_first_halving():

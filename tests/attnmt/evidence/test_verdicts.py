@@ -3,16 +3,12 @@
 ``test_independent.py`` judges the whole list again, by other code.
 """
 
-import math
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
 from attnmt.evidence import verdicts
 from attnmt.evidence.claims import ClaimList, load_claims
-from attnmt.evidence.comparison import by_sentences, compare, constant, share
-from attnmt.evidence.store import load_run, recorded
+from attnmt.evidence.comparison import compare, constant
+from attnmt.evidence.store import load_statistics, recorded
 from attnmt.evidence.verdicts import (
     NotRecorded,
     Row,
@@ -26,15 +22,14 @@ from attnmt.evidence.verdicts import (
     verdict_table,
     write_verdicts,
 )
-from attnmt.metrics import chrf, chrf_statistics
+from attnmt.metrics import chrf_of
 
 LIST = load_claims()
 
 
-def some(*ids: str, seeds: tuple[int, int] | None = None) -> ClaimList:
-    """Some rows of the list, perhaps with other numbers of seeds."""
-    chosen = [LIST[id] for id in ids]
-    return ClaimList(tuple(replace(one, seeds=seeds or one.seeds) for one in chosen))
+def some(*ids: str) -> ClaimList:
+    """Some rows of the list."""
+    return ClaimList(tuple(LIST[id] for id in ids))
 
 
 @pytest.fixture(scope="module")
@@ -63,19 +58,6 @@ def test_a_row_waits_until_both_systems_have_the_seeds_that_it_names():
 def test_a_row_that_waits_for_a_measurement_is_not_judged(whole):
     assert whole["l7-sharp-local-p"].verdict == "waiting"
     assert "do not add up to one" in whole["l7-sharp-local-p"].verdict_in_full
-
-
-def test_further_seeds_than_a_row_names_change_nothing():
-    three = some("b1-search", seeds=(3, 3))
-    asked = []
-
-    def load(name: str, seeds: int) -> list:
-        asked.append(seeds)
-        return recorded(name, seeds)
-
-    (row,) = judge_runs(three, load)
-    assert max(asked) == 3
-    assert row.decision.comparison.seeds.degrees <= 4
 
 
 # ------------------------------------------------------------------------- the one judged list
@@ -161,91 +143,10 @@ def test_the_table_shows_kind_cost_convergence_and_what_is_missing(whole):
 # ------------------------------------------------------------------------------- what was measured
 
 
-@pytest.fixture
-def kept(monkeypatch):
-    """Two runs that kept their sentences: forty of 6 to 45 words, of 80 BLEU or less."""
-    rng = np.random.default_rng(0)
-    lengths = np.arange(6, 46)
-    totals = [np.maximum(lengths - n, 0) for n in range(4)]
-    store = {}
-    for name in ("kept-grammar-0", "kept-grammar-1"):
-        right = [rng.binomial(total, 0.8) for total in totals]
-        counts = np.column_stack([lengths, lengths, *right, *totals])
-        worse = np.column_stack([lengths, lengths, *(r // 2 for r in right), *totals])
-        store[name] = {
-            "test_bleu": counts.astype(np.uint16),
-            "test_beam5_bleu": worse,
-            "test_losses": np.column_stack([2.0 * lengths, lengths]).astype(np.float32),
-            "test_length": lengths,
-            "test_known": lengths % 2 == 0,
-        }
-    monkeypatch.setattr(verdicts, "load_statistics", store.__getitem__)
-    verdicts._statistics.cache_clear()
-    old = load_run("rnnsearch-grammar-0")
-    yield [replace(old, name=name) for name in store], store
-    verdicts._statistics.cache_clear()
-
-
-def test_sentences_are_chosen_by_length_and_by_what_is_known(kept):
-    runs, store = kept
-    arrays = [of_run["test_bleu"] for of_run in store.values()]
-    for part, chosen in (
-        ("test", slice(None)),
-        ("test:6-10", slice(0, 5)),
-        ("test:known", slice(0, None, 2)),
-    ):
-        theirs = by_sentences([array[chosen] for array in arrays])
-        assert measured(runs, "bleu", part).scores == pytest.approx(theirs.scores)
-    ours = measured(runs, "bleu", ("test:6-10", "test:36-40")).scores
-    both = by_sentences([(array[:5], array[30:35]) for array in arrays], share())
-    assert ours == pytest.approx(both.scores)
-
-
-def test_other_searches_and_perplexity_have_arrays_of_their_own(kept):
-    runs, _ = kept
-    assert (measured(runs, search="beam5").scores < measured(runs).scores).all()
-    assert measured(runs, "nats").scores == pytest.approx([2, 2])
-    assert measured(runs, "perplexity").scores == pytest.approx([math.exp(2)] * 2)
-    assert measured(runs, "length").scores == pytest.approx([1, 1])
-    with pytest.raises(NotRecorded, match="no bleu of 'test' with the search 'beam50'"):
-        measured(runs, search="beam50")
-
-
-def test_alignment_error_of_captions_is_of_the_gold_links(kept):
-    runs, store = kept
-    for right, arrays in zip((3, 4), store.values(), strict=True):
-        arrays["gold_aer"] = np.tile(np.array([right, right, 5, 5], dtype=np.uint16), (9, 1))
-    found = measured(runs, "aer")
-    assert found.scores == pytest.approx([0.4, 0.2])
-    assert compare(found, constant(0)).covers == "seeds and sentences"
-    for other in ("test:6-10", "test:known"):
-        with pytest.raises(NotRecorded):
-            measured(runs, "aer", other)
-
-
-def test_two_searches_of_the_same_models_are_paired(kept):
-    runs, _ = kept
-    claim = replace(LIST["q-beam"], first="kept-grammar@beam5", second="kept-grammar", seeds=(2, 2))
-    assert claim.paired
-    assert not LIST["b1-search"].paired
-    (row,) = judge_runs(ClaimList((claim,)), lambda name, seeds: runs)
-    one = row.decision.comparison
-    assert one.seeds.degrees == pytest.approx(1)
-    greedy, beam = measured(runs), measured(runs, search="beam5")
-    gains = beam.scores - greedy.scores
-    assert one.seeds.variance == pytest.approx(gains.var(ddof=1) / 2)
-    assert row.means == pytest.approx((beam.mean, greedy.mean))
-
-
-def test_chrf_has_the_intervals_of_the_rule(kept):
-    """From the counts of each sentence; the same draws as of BLEU."""
-    runs, store = kept
-    theirs = [f"a small child number {n} sees a tree" for n in range(40)]
-    scores = []
-    for shift, arrays in enumerate(store.values()):
-        ours = [text.replace("child", "dog" * (n % (3 + shift))) for n, text in enumerate(theirs)]
-        arrays["test_chrf"] = chrf_statistics(ours, theirs)
-        scores.append(chrf(ours, theirs).score)
+def test_chrf_is_measured_from_the_counts_of_each_sentence():
+    """What the claims measure is measured again by ``test_independent.py``; no claim is of chrF."""
+    runs = recorded("rnnsearch-grammar", 2)
+    scores = [chrf_of(load_statistics(run.name)["test_chrf"].sum(axis=0)) for run in runs]
     found = measured(runs, "chrf")
     assert found.scores == pytest.approx(scores)
     assert compare(found, constant(0)).covers == "seeds and sentences"

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import alone
 import pytest
-import sacremoses
 
 from attnmt.grammar import (
     Grammar,
@@ -16,7 +15,6 @@ from attnmt.grammar import (
     names,
     quotas,
     words,
-    written,
 )
 
 LENGTHS = quotas(3_000, range(4, 23))
@@ -93,16 +91,6 @@ def test_a_sentence_has_one_translation_in_both_directions():
             assert seen.setdefault((side, sample[side]), sample[1 - side]) == sample[1 - side]
 
 
-def test_moses_splits_the_written_sentence_into_its_words(samples):
-    tokenisers = [sacremoses.MosesTokenizer(language).tokenize for language in ("de", "en")]
-    for sample in samples[::10]:
-        for side, tokenise in enumerate(tokenisers):
-            text = written(sample[side])
-            first, *rest = tokenise(text, escape=False)
-            assert text[0].isupper()
-            assert [first.lower(), *rest] == [sample[side][0].lower(), *sample[side][1:]]
-
-
 # ------------------------------------------------------------------ names
 
 
@@ -119,14 +107,6 @@ def test_names_are_no_words():
 
 
 # ------------------------------------------------------------------ quotas and errors
-
-
-def test_quotas_are_kept_and_nothing_repeats(samples):
-    assert Counter(len(sample.german) for sample in samples) == LENGTHS
-    assert len({s.german for s in samples}) == len({s.english for s in samples}) == 3_000
-    fading = quotas(16_000, range(4, 41), 16)
-    assert sum(fading.values()) == 16_000
-    assert fading[4] > fading[40] > 150
 
 
 def test_fill_says_when_there_is_no_more():
