@@ -8,10 +8,8 @@ from torch.testing import assert_close
 
 from attnmt import Recipe, Translator, fit, greedy, luong
 from attnmt.batches import make_batch
-from attnmt.book.live.view import show_live
 from attnmt.corpus import grammar_corpus
-from attnmt.evidence.models import MODELS, concat_fixed, load, untied
-from attnmt.fast import sooner
+from attnmt.evidence.models import MODELS, concat_fixed, load
 from attnmt.text.subwords import in_pieces
 
 SMALL = {
@@ -127,27 +125,6 @@ def test_trained_saved_and_read_back_it_is_still_tied(shared, kind, tmp_path):
     fit(again, shared, recipe, device="cpu", progress=False)  # goes on as one matrix
     assert again.encoder.embedding.weight is again.decoder.embedding.weight
     assert sum(w.numel() for w in again.parameters()) == sum(w.numel() for w in model.parameters())
-
-
-@pytest.mark.parametrize("kind", ["luong_tied"])
-@pytest.mark.parametrize("pieces", ["shared", "words"])
-def test_untied_it_is_the_core_s_model_and_computes_the_same(request, kind, pieces):
-    """So a page that knows the core's models can show it."""
-    corpus = request.getfixturevalue(pieces)
-    tied = made(corpus, kind).eval()
-    plain = untied(tied)
-    assert (tied.encoder.embedding is tied.decoder.embedding) == (pieces == "shared")
-    assert plain.config | {"model": kind} == tied.config
-    assert plain.config["model"] == kind.removesuffix("_tied")
-    batch = make_batch(corpus.valid, corpus.source_vocabulary, corpus.target_vocabulary)
-    with sooner(tied):
-        assert_close(tied.token_losses(batch), plain.token_losses(batch))
-    assert untied(plain) is plain
-    if kind == "attention_only_tied":
-        with pytest.raises(ValueError, match="recurrent models, and attention_only is none"):
-            show_live(tied)
-    else:
-        assert show_live(tied).model.config == plain.config
 
 
 def test_one_list_of_pieces_is_learned_from_both_sides(words, shared):
