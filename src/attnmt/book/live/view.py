@@ -34,9 +34,9 @@ GENERATOR = '<meta name="generator" content="attnmt show">'  # by which a page o
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">{generator}
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
 <title>{title}</title><style>{style}
-html {{ color-scheme: light dark; }} .live.follows {{ max-width: 60rem; margin: 0 auto; }}
+html {{ color-scheme: light dark; }} .live {{ max-width: 60rem; margin: 0 auto; }}
 body {{ margin: 0; padding: 8px 8px 24px; background: Canvas; }}</style></head>
-<body><main class="live follows" id="box">The model is being read ...</main>
+<body><main class="live" id="box">The model is being read ...</main>
 <script>
 const data = {data};
 const address = (text) => URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }}));
