@@ -21,7 +21,7 @@ export class Stepper {
     this.languages = languagesOf(models[0], say);
     this.unit = say(models[0].source.subwords ? "unit_piece" : "unit_word");
     this.chooser = new Chooser({ model: models[0], sentences, first, say, most: MOST_RANDOM, longer: false, changed: (entry) => this.translate(entry) });
-    this.target = new WordRow({ label: say("choose"), lang: this.languages.to, light: () => {}, say });
+    this.target = new WordRow({ label: say("choose"), lang: this.languages.to, highlight: () => {}, say });
     this.target.element.addEventListener("click", (event) => this.choose(event));
     this.equations = make("ol", { class: "live-frames" });
     this.table = make("div", { class: "live-scroll" });
