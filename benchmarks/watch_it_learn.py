@@ -51,8 +51,8 @@ IN_PAGE = """async ({ spec, most }) => {
 
 def trained(jobs: list[dict], kept: tuple[str, ...]) -> Iterator[tuple[dict, dict]]:
     """Each job, and what node says of its run: see watch_it_learn.mjs."""
-    told = subprocess.check_output(["node", RUNNER], input=json.dumps(jobs), encoding="utf-8")
-    for job, line in zip(jobs, told.splitlines(), strict=True):
+    printed = subprocess.check_output(["node", RUNNER], input=json.dumps(jobs), encoding="utf-8")
+    for job, line in zip(jobs, printed.splitlines(), strict=True):
         found = {name: json.loads(line)[name] for name in kept}
         yield job, {k: round(x, 3) if isinstance(x, float) else x for k, x in found.items()}
 

@@ -64,7 +64,7 @@ def title(path: Path) -> str:
     return bare(re.search(r"(?m)^# (.*)$", "\n".join(texts))[1])
 
 
-def told(path: Path) -> list[Cell]:
+def body_cells(path: Path) -> list[Cell]:
     """The cells that a reader sees, up to the exercises."""
     cells = cells_of(path)
     titles = [n for n, cell in enumerate(cells) if HEADING.search(cell.source)]
@@ -112,7 +112,7 @@ def lines(cell: Cell) -> int:
 def reading_minutes(path: Path) -> float:
     """The minutes that a page takes to read, its exercises not counted."""
     found = 0.0
-    for cell in told(path):
+    for cell in body_cells(path):
         found += lines(cell) / LINES_A_MINUTE + pictures(cell) / LOOKS_A_MINUTE
         if cell.cell_type == "markdown":
             found += words(cell.source) / WORDS_A_MINUTE

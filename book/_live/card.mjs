@@ -31,10 +31,10 @@ export async function write(run, seen, stale) {
 }
 
 export class Card {
-  constructor({ model, light, withVector, say }) {
+  constructor({ model, highlight, withVector, say }) {
     Object.assign(this, { model, say });
     this.about = describe(model, say);
-    this.words = new WordRow({ label: say("translation_by", this.about), lang: model.target.language, light, say });
+    this.words = new WordRow({ label: say("translation_by", this.about), lang: model.target.language, highlight, say });
     this.verdict = make("p", { class: "live-verdict" });
     this.vector = make("div", { class: "live-vector" });
     const { title, name, paper } = this.about;

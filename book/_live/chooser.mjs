@@ -2,7 +2,7 @@
 
 import { allow, button, make } from "./elements.mjs";
 import { languagesOf, withArticle } from "./names.mjs";
-import { MOST_WORDS, countWords, isWord, joined, nearest } from "./sentence.mjs";
+import { MOST_WORDS, countWords, isWord, joined } from "./sentence.mjs";
 import { SPECIALS } from "./vocabulary.mjs";
 import { asRead } from "./word_row.mjs";
 
@@ -230,7 +230,7 @@ export class Chooser {
       const given = { many: roughly(this.words.length, say), language, words: listed(typing, from) };
       const known = say.parts(this.words.length ? "knows" : "knows_letters", given);
       if (random) known.push(" ", say("press_random"));
-      return { refused: true, notes: [known, this.likeWords(typing)].filter((note) => note.length) };
+      return { refused: true, notes: [known] };
     }
     const found = [];
     if (cut) found.push(say("cut", { all, most: MOST_WORDS }));
@@ -242,7 +242,7 @@ export class Chooser {
 
   unknownWords(unknown) {
     const words = listed(unknown, this.languages.from);
-    return [...this.say.parts(unknown.length === 1 ? "unknown_one" : "unknown", { words }), " ", ...this.likeWords(unknown)];
+    return this.say.parts(unknown.length === 1 ? "unknown_one" : "unknown", { words });
   }
 
   // Whether a word is in a script of which the model has no letter.
@@ -257,29 +257,11 @@ export class Chooser {
     const words = this.words.filter(isWord).slice(0, FREQUENT);
     if (!words.length) return [];
     const press = (word) => () => this.set({ de: `${this.field.value.trimEnd()} ${word}`.trim() });
-    const buttons = words.flatMap((word) => [this.small(word, "add", press(word)), " "]);
+    const one = (word) => make("button", { type: "button", class: "live-small", "aria-label": this.say("add", { word }), onclick: press(word) }, asRead(word, this.languages.from));
+    const buttons = words.flatMap((word) => [one(word), " "]);
     return this.say.parts("offers", { words: buttons });
   }
 
-  // "Did you mean ...?", for words that are nearly known.
-  likeWords(unknown) {
-    const like = [...new Set(unknown)].map((word) => [word, nearest(word, this.words)]).filter(([, near]) => near).slice(0, 3);
-    if (!like.length) return [];
-    const buttons = like.flatMap(([word, near]) => [this.small(near, "use", () => this.replace(word, near)), " "]);
-    return this.say.parts("like", { words: buttons });
-  }
-
-  // A word as a button.
-  small(word, action, onclick) {
-    return make("button", { type: "button", class: "live-small", "aria-label": this.say(action, { word }), onclick }, asRead(word, this.languages.from));
-  }
-
-  replace(word, other) {
-    this.trail = [];
-    const text = this.text.replace(word, other);
-    this.set(this.find(text) ?? { de: text });
-    this.field.focus();
-  }
 }
 
 // Words in italics, with commas between them; each once.

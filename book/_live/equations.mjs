@@ -32,12 +32,6 @@ const SYMBOLS = {
   after: { vector: "source_state", asks: "asks_after", query: "h_(t)", annotation: "h\u0304_(s)", score: "score(h_(t), h\u0304_(s))", softmax: "a_(t)(s)", blend: "c_(t)", word: "p(y_(t))", first: true, state: "h_(t) = LSTM(h_(t\u22121), y_(t\u22121))" },
 };
 
-// What the package's lines take for granted.
-export const CODE_NOTES = {
-  before: { score: "note_score_before", softmax: "note_softmax", blend: "note_blend_before", word: "note_word_before" },
-  after: { score: "note_score_after", softmax: "note_softmax", blend: "note_blend_after", word: "note_word_after" },
-};
-
 // The frames of one step, with the equations of this model's own score and output; `name` is a key.
 export function framesOf({ asks, config }) {
   const equations = asks === "after" ? { score: `{score(h_(t), h\u0304_(s))} = ${SCORES[config.score ?? "concat-fixed"]}` } : {};

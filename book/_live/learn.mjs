@@ -342,15 +342,15 @@ export class Training {
     for (const sentences of this.heldOut) {
       const { loss, logits, aligned } = this.run(sentences);
       sentences.forEach((one, b) => {
-        const told = [...one.target, END].map((word, i) => ({
+        const lines = [...one.target, END].map((word, i) => ({
           word,
           guess: this.target.words[top(row(logits, i * sentences.length + b))],
           weights: aligned.length ? Array.from(row(aligned[i], b)) : null,
           link: one.links?.[i],
         }));
-        if (one === this.shown) rows = told;
-        losses.push(...told.map(() => loss.data[0]));
-        words.push(...told.slice(0, -1));
+        if (one === this.shown) rows = lines;
+        losses.push(...lines.map(() => loss.data[0]));
+        words.push(...lines.slice(0, -1));
       });
     }
     const loss = mean(losses, (one) => one);

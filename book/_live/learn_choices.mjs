@@ -4,7 +4,7 @@ export const LOCKED = 0.9; // of the weight on the right word, on average
 export const MOST_UPDATES = 2000; // then it waits for the reader
 const MOST_SHARED = 4000; // characters of pairs that an address may hold
 
-// What a training is told.
+// What a training is given.
 export const DEFAULTS = {
   task: "german", // or "copy", "reverse", "own"
   score: "dot(q, k)",
@@ -51,20 +51,20 @@ const written = (value) => (typeof value === "boolean" ? (value ? "yes" : "no") 
 
 // What differs from the defaults, as the end of an address.
 export function toAddress(spec) {
-  const told = new URLSearchParams();
+  const query = new URLSearchParams();
   for (const [name, usual] of Object.entries(DEFAULTS)) {
     const left = name === "pairs" && (spec.task !== "own" || spec.pairs.length > MOST_SHARED);
-    if (spec[name] !== usual && !left) told.set(name, written(spec[name]));
+    if (spec[name] !== usual && !left) query.set(name, written(spec[name]));
   }
-  return `#learn?${told}`;
+  return `#learn?${query}`;
 }
 
 // The other way round; what makes no sense is left as it was.
 export function fromAddress(text, before = DEFAULTS) {
   if (!text.startsWith("#learn")) return { ...before };
-  const told = new URLSearchParams(text.slice(text.indexOf("?") + 1 || text.length));
+  const query = new URLSearchParams(text.slice(text.indexOf("?") + 1 || text.length));
   const spec = { ...DEFAULTS };
-  for (const [name, value] of told) {
+  for (const [name, value] of query) {
     const choices = CHOICES[name] ?? (typeof spec[name] === "boolean" ? [true, false] : [value]);
     if (name === "seed") spec.seed = /^\d{1,9}$/.test(value) ? Number(value) : spec.seed;
     else if (Object.hasOwn(spec, name)) spec[name] = choices.find((one) => written(one) === value) ?? spec[name];

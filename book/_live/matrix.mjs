@@ -4,8 +4,8 @@
 import { make, percent } from "./elements.mjs";
 
 export class Matrix {
-  // `light(row, column)` hears of the cell that is pointed at; -1 is a word at the edge.
-  constructor({ label, light }) {
+  // `highlight(row, column)` hears of the cell that is pointed at; -1 is a word at the edge.
+  constructor({ label, highlight }) {
     this.body = make("tbody");
     this.head = make("tr");
     this.caption = make("caption", { class: "live-hidden" });
@@ -13,12 +13,12 @@ export class Matrix {
     this.element = make("div", { class: "live-scroll", tabindex: 0, role: "region", "aria-label": label }, table);
     this.element.addEventListener("scroll", () => this.fade());
     new ResizeObserver(() => this.fade()).observe(this.element);
-    if (!light) return;
+    if (!highlight) return;
     const point = (event) => {
       const cell = event.target.closest("td, th[scope]");
       if (!cell) return;
       const { parentElement: line } = cell;
-      light(line.parentElement === this.body ? line.rowIndex - 1 : -1, cell.cellIndex - 1);
+      highlight(line.parentElement === this.body ? line.rowIndex - 1 : -1, cell.cellIndex - 1);
     };
     table.addEventListener("pointerover", point);
     table.addEventListener("click", point);

@@ -9,7 +9,6 @@
 //   sentence     to begin with, and `english`, its translation
 //   sentences    instead of fetching sentences.json: its content, or {} where there is nothing to offer
 //   prefixes     abbreviations of the source language that keep their full stop
-//   code         { name: { frame: HTML } }, the package's source beside a step
 //
 // Nothing is asked of any other server. Numbers on the screen are the model's own.
 
@@ -59,7 +58,7 @@ const VIEWS = { both: Both, pair: Translation, single: Translation, step: Steppe
 // The view, once all is there. Until then what stands in the box stays, with a word on the progress.
 export async function render(box, options) {
   const say = await speakerFor(box, SEE, "SEE");
-  const { mode, sentence, english, code } = options;
+  const { mode, sentence, english } = options;
   const names = options.models ?? Object.keys(options.weights);
   const library = new Library(options);
   const status = make("p", { class: "live-status", role: "status" }, say("fetching"));
@@ -76,7 +75,7 @@ export async function render(box, options) {
     const [sentences, ...models] = await Promise.all([library.sentences(), ...wanted.map((name) => library.model(name, progress))]);
     performance.mark("live-loaded");
     const first = sentence ? { de: sentence, en: english } : (sentences.chains[0]?.[0] ?? { de: "" });
-    view = new VIEWS[mode]({ mode, say, library, models, names, sentences, first, code });
+    view = new VIEWS[mode]({ mode, say, library, models, names, sentences, first });
   } catch (error) {
     console.warn(error);
     status.replaceChildren(error.code === "file" ? error.message : say("failed"), " ", button(say("try_again"), () => render(box, options)));

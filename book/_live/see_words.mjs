@@ -43,8 +43,6 @@ export const SEE = {
   unknown: "Not known: {words}. The model sees a gap for each and guesses.",
   offers: "Words that it knows: {words}",
   add: "Add {word}",
-  like: "Did you mean {words}?",
-  use: "Use {word}",
   not_known: "not known",
   added: "added",
 
@@ -97,7 +95,6 @@ export const SEE = {
   forward: "Forward →",
   forward_title: "Forward one frame",
   pieces: "This model reads and writes pieces of words, one a step. ▁ marks a piece that begins a word.",
-  code_shown: "Show the code: the package’s own lines",
   not_yet: "not written yet",
   new_state: "New state",
   frame_score: "Score",
@@ -129,13 +126,6 @@ export const SEE = {
   blended: "Each {language} {unit}’s vector counts by its weight: mostly {words}. The sum is one vector, made for this {unit} alone.",
   next_before: "From the context, the old state and the last word, the model gives each {language} word a probability. It writes {word} ({share}).",
   next_after: "From the context and the new state, the model gives each {language} word a probability. It writes {word} ({share}).",
-  note_softmax: "padding is masked; <code>weight</code> is for local attention only",
-  note_score_before: "<code>query</code> is s_(i−1); <code>keys</code> are all U_(a) h_(j), computed once a sentence",
-  note_blend_before: "<code>memory.annotations</code> are all h_(j); <code>weight</code> is for local attention only",
-  note_word_before: "<code>features</code> are s_(i−1), the embedding of y_(i−1), and c_(i), side by side; the softmax of what is returned is p(y_(i))",
-  note_score_after: "<code>query</code> is h_(t); <code>keys</code> are all h̄_(s)",
-  note_blend_after: "<code>memory.annotations</code> are all h̄_(s); <code>weight</code> is for local attention only",
-  note_word_after: "h̃_(t), then W_(s) h̃_(t), where the code calls W_(s) <code>W_out</code>; the softmax of that is p(y_(t))",
 
   // until it is there
   fetching: "Fetching the model ...",

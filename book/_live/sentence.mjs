@@ -46,30 +46,6 @@ export function shared(ours, theirs) {
   return flags;
 }
 
-// How many letters apart two words are; `limit` or more is all the same.
-function distance(one, other, limit) {
-  if (Math.abs(one.length - other.length) >= limit) return limit;
-  let row = Array.from({ length: other.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++)
-      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (one[i - 1] !== other[j - 1])));
-    row = next;
-  }
-  return Math.min(limit, row[other.length]);
-}
-
-// The known word that is most like an unknown one, or nothing.
-export function nearest(word, known) {
-  const lower = word.toLowerCase();
-  const same = known.find((other) => other.toLowerCase() === lower);
-  if (same) return same;
-  const limit = lower.length < 5 ? 1 : lower.length < 8 ? 2 : 3; // more letters apart in a long word
-  const found = known.map((other) => [distance(lower, other.toLowerCase(), limit), other]);
-  const [apart, best] = found.reduce((a, b) => (b[0] < a[0] ? b : a), [limit, ""]);
-  return apart < limit ? best : "";
-}
-
 // "A." and "B." as "A, und b."; with the translation if both are known.
 export function joined(one, other, known) {
   const open = (text) => text.replace(/\s*[.!?]\s*$/, "");

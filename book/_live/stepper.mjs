@@ -3,7 +3,7 @@
 import { write } from "./card.mjs";
 import { Chooser } from "./chooser.mjs";
 import { allow, button, html, largest, make, meter, number, percent, strip, sum } from "./elements.mjs";
-import { CODE_NOTES, framesOf, mark, sub, symbolsOf } from "./equations.mjs";
+import { framesOf, mark, sub, symbolsOf } from "./equations.mjs";
 import { describe, languagesOf } from "./names.mjs";
 import { isWord, readSentence } from "./sentence.mjs";
 import { farthest } from "./translation.mjs";
@@ -14,20 +14,19 @@ const MOST_RANDOM = 9; // words of a random sentence
 const whole = (share) => (Math.abs(share - 1) < 1e-4 ? 1 : share); // a sum of 32-bit numbers
 
 export class Stepper {
-  constructor({ library, models, names, sentences, first, code, say }) {
-    Object.assign(this, { library, names, sentences, code, say, turn: 0, at: 0, loaded: new Map() });
+  constructor({ library, models, names, sentences, first, say }) {
+    Object.assign(this, { library, names, sentences, say, turn: 0, at: 0, loaded: new Map() });
     models.forEach((model, number) => this.loaded.set(names[number], model));
     this.name = names[0];
     this.languages = languagesOf(models[0], say);
     this.unit = say(models[0].source.subwords ? "unit_piece" : "unit_word");
     this.chooser = new Chooser({ model: models[0], sentences, first, say, most: MOST_RANDOM, longer: false, changed: (entry) => this.translate(entry) });
-    this.target = new WordRow({ label: say("choose"), lang: this.languages.to, light: () => {}, say });
+    this.target = new WordRow({ label: say("choose"), lang: this.languages.to, highlight: () => {}, say });
     this.target.element.addEventListener("click", (event) => this.choose(event));
     this.equations = make("ol", { class: "live-frames" });
     this.table = make("div", { class: "live-scroll" });
     this.summary = make("p", { class: "live-say", "aria-live": "polite" });
     this.best = make("div", { class: "live-best" });
-    this.lines = make("div", { class: "live-code" });
     this.back = button(say("back"), () => this.go(-1), { "aria-label": say("back_title") });
     this.play = button(say("play"), () => this.toggle());
     this.on = button(say("forward"), () => this.go(1), { "aria-label": say("forward_title") });
@@ -43,7 +42,6 @@ export class Stepper {
       this.equations,
       this.summary,
       make("div", { class: "live-bench" }, this.table, this.best),
-      code ? make("details", { class: "live-lines" }, make("summary", {}, say("code_shown")), this.lines) : null,
     );
     this.element.addEventListener("keydown", (event) => {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -155,7 +153,6 @@ export class Stepper {
     this.drawEquations();
     this.drawTable(step);
     this.drawBest(step);
-    this.drawCode(key);
     this.summary.replaceChildren(...this.sentenceOn(step, key));
   }
 
@@ -227,21 +224,6 @@ export class Stepper {
     const symbol = `<mark>${sub(this.symbols.word)}</mark>`;
     const title = this.say("five_best", { all: this.model.targetWords.length, symbol });
     this.best.replaceChildren(html("p", { class: "live-hint" }, title), make("ol", {}, step.best.map(line)));
-  }
-
-  drawCode(key) {
-    const code = this.code?.[this.name];
-    if (!code) return;
-    const notes = CODE_NOTES[this.model.asks];
-    const lines = this.frames.flatMap((frame, number) => {
-      const lit = frame.key === key;
-      const note = html("span", {}, `: ${sub(this.say(notes[frame.key]))}`);
-      return [
-        make("p", { class: `live-hint ${lit ? "lit" : ""}` }, make("b", {}, `${number + 1} ${this.say(frame.name)}`), note),
-        html("pre", { class: `highlight ${lit ? "lit" : ""}`, tabindex: lit ? 0 : null }, code[frame.key]),
-      ];
-    });
-    this.lines.replaceChildren(...lines);
   }
 
   // What happens in this frame, in words.

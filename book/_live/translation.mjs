@@ -15,7 +15,7 @@ export class Translation {
   constructor({ models, sentences, first, mode, say }) {
     Object.assign(this, { sentences, mode, say, turn: 0 });
     this.cards = models.map((model) => {
-      const card = new Card({ model, say, withVector: mode === "pair", light: (at) => this.lightTarget(card, at) });
+      const card = new Card({ model, say, withVector: mode === "pair", highlight: (at) => this.highlightTarget(card, at) });
       return card;
     });
     if (new Set(models.map(({ config }) => Boolean(config.feeding))).size === 2) this.cards.forEach((card) => card.nameByFeeding());
@@ -27,14 +27,14 @@ export class Translation {
       model: models[0], sentences, first, say, most: MOST_RANDOM, longer: true,
       changed: (entry) => this.translate(entry),
     });
-    this.source = new WordRow({ label: say("by_word", { language: source }), lang: from, light: (at) => this.lightSource(at), say });
+    this.source = new WordRow({ label: say("by_word", { language: source }), lang: from, highlight: (at) => this.highlightSource(at), say });
     this.summary = make("p", { class: "live-say" });
     this.spoken = make("p", { class: "live-hidden", "aria-live": "polite" });
     this.reference = make("p", { class: "live-reference" });
     this.growth = new Growth({ cards: this.cards, language: source, say });
     const matrices = this.lookers.map((card) => {
-      const light = (row, column) => (row >= 0 ? this.lightTarget(card, row) : this.lightSource(column));
-      card.matrix = new Matrix({ label: say("table_of", { name: card.about.name }), light });
+      const highlight = (row, column) => (row >= 0 ? this.highlightTarget(card, row) : this.highlightSource(column));
+      card.matrix = new Matrix({ label: say("table_of", { name: card.about.name }), highlight });
       const key = mode === "pair" ? "looked_pair" : "looked";
       const title = this.lookers.length > 1 ? say("looked_each", { name: card.about.name }) : say(key);
       const rows = make("small", {}, say("rows", { language: target }));
@@ -139,11 +139,11 @@ export class Translation {
   // With nobody pointing: the word that reached farthest.
   settle() {
     if (this.wordless) this.summary.textContent = this.say("wordless");
-    else if (this.looker?.steps?.length) this.lightTarget(this.looker, this.rest ?? 0);
-    else this.lightTarget(this.cards[0], 0);
+    else if (this.looker?.steps?.length) this.highlightTarget(this.looker, this.rest ?? 0);
+    else this.highlightTarget(this.cards[0], 0);
   }
 
-  lightTarget(card, at) {
+  highlightTarget(card, at) {
     const step = card.steps?.[at];
     if (!step) return;
     this.cards.forEach((other) => {
@@ -174,7 +174,7 @@ export class Translation {
     if (row.scrollHeight > row.clientHeight && (word.top < top || word.bottom > bottom)) row.scrollTop += word.bottom - bottom;
   }
 
-  lightSource(s) {
+  highlightSource(s) {
     if (!this.looker?.steps?.length || s < 0) return;
     const column = this.looker.steps.map((step) => step.align[s]);
     this.cards.forEach((card) => card.words.bars(card === this.looker ? column : null));

@@ -426,22 +426,10 @@ class Model {
     this.weights = parameters(tensors);
     this.encoder = this.weights.within("encoder");
     this.decoder = decoder(this.weights.within("decoder"), this.config);
-  }
-
-  get attends() {
-    return this.decoder.attends;
-  }
-
-  get asks() {
-    return this.decoder.asks;
-  }
-
-  get sourceWords() {
-    return this.source.words;
-  }
-
-  get targetWords() {
-    return this.target.words;
+    this.sourceWords = this.source.words;
+    this.targetWords = this.target.words;
+    this.attends = this.decoder.attends;
+    this.asks = this.decoder.asks;
   }
 
   tokenise(text) {

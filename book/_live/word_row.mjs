@@ -16,11 +16,11 @@ export function strongest(weights, words) {
     .join(", ");
 }
 
-// Each word is a button: pointed at, touched or focused, it calls `light(index)`. Tab reaches the row, the
+// Each word is a button: pointed at, touched or focused, it calls `highlight(index)`. Tab reaches the row, the
 // arrows move in it.
 export class WordRow {
-  constructor({ label, lang, light, say }) {
-    Object.assign(this, { light, say });
+  constructor({ label, lang, highlight, say }) {
+    Object.assign(this, { highlight, say });
     this.buttons = [];
     this.element = make("div", { class: "live-words", role: "group", "aria-label": label, lang });
     this.element.addEventListener("keydown", (event) => this.move(event));
@@ -31,7 +31,7 @@ export class WordRow {
     const at = this.buttons.indexOf(event.target.closest(".live-word"));
     if (at < 0) return;
     this.stop(at);
-    this.light(at);
+    this.highlight(at);
   }
 
   // The word that Tab comes to.

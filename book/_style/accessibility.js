@@ -2,13 +2,13 @@
 // also the words that they have in English alone: `siteWords`, from `site_words` in _config.yml.
 (() => {
   const words = window.siteWords ?? {};
-  const MENDED = {
+  const ATTRIBUTES = {
     ".bd-sidebar-primary": { role: "region", "aria-label": "The book" },
     "div.citation": { role: "listitem" },
     'i[class*="fa-"]': { "aria-hidden": "true" },
     ".pst-scrollable-table-container": { tabindex: "0" }, // keys must be able to scroll it
   };
-  for (const [selector, attributes] of Object.entries(MENDED)) {
+  for (const [selector, attributes] of Object.entries(ATTRIBUTES)) {
     for (const part of document.querySelectorAll(selector)) {
       for (const [name, value] of Object.entries(attributes)) part.setAttribute(name, value);
     }

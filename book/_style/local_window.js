@@ -78,7 +78,7 @@ ${bars.join("\n")}
 </svg>`;
   }
 
-  function told(D, p) {
+  function summary(D, p) {
     const { inside, weights } = attend(D, p);
     const first = inside.indexOf(true);
     const last = inside.lastIndexOf(true);
@@ -105,7 +105,7 @@ ${bars.join("\n")}
       for (const input of [D, p]) {
         input.parentElement.querySelector("output").value = input.value;
       }
-      box.querySelector("p").textContent = told(+D.value, +p.value);
+      box.querySelector("p").textContent = summary(+D.value, +p.value);
     };
     box.addEventListener("input", update);
     (picture.closest("a.image-reference") ?? picture).replaceWith(box);

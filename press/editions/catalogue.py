@@ -16,6 +16,7 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import PoFileError, read_po, write_po
 
+from attnmt.files import write_aside
 from press import reading
 from press.contents import ROOT, file_of, listed, settings
 from press.editions.blocks import Piece, cut, without_numbers, words
@@ -146,7 +147,7 @@ def table(root: Path = ROOT) -> Dictionary:
 
 
 def store(page: str, texts: Texts, root: Path = ROOT) -> None:
-    """Write the file of a page, aside first."""
+    """Write the file of a page."""
     catalog = Catalog(
         locale="ko",
         header_comment="# The Korean texts of Learning to Align.",
@@ -162,14 +163,10 @@ def store(page: str, texts: Texts, root: Path = ROOT) -> None:
     for message, korean in texts.items():
         added = catalog.add(message.text, korean.text, context=message.context)
         added.flags = {"fuzzy"} if korean.fuzzy and korean.text else set()
-    path = path_of(page, root)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(path.name + ".partial")
     written = io.BytesIO()
     write_po(written, catalog, width=0, no_location=True)
     # Without Babel's version: a new release of it would change every file.
-    aside.write_bytes(re.sub(rb'"Generated-By: .*\n', b"", written.getvalue()))
-    aside.replace(path)
+    write_aside(path_of(page, root), re.sub(rb'"Generated-By: .*\n', b"", written.getvalue()))
 
 
 # --- what lags

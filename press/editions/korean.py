@@ -1,6 +1,5 @@
 """The Korean edition: the book's pages with the texts of a catalogue, `locale/ko/*.po`.
 
-    python -m press.editions.korean list                   how much is translated, and what lags
     python -m press.editions.korean update                 bring the catalogue up to the English
     python -m press.editions.korean update book/primer     the same, and begin another page
     python -m press.editions.korean generate --into DIR    write the edition
@@ -73,16 +72,14 @@ OUTPUTS = {  # kinds of outputs with phrases
 
 @dataclass
 class Lookup:
-    """Finds the Korean of a piece, and counts what there is none for."""
+    """Finds the Korean of a piece, and notes what there is none for."""
 
     texts: Texts
     phrases: Dictionary = field(default_factory=dict)
-    all: int = 0
     missing: list[Message] = field(default_factory=list)
 
     def __call__(self, context: str, english: str) -> str:
         message = Message(context, without_numbers(english))
-        self.all += 1
         found = self.texts.get(message)
         if found is None or not found.usable:
             self.missing.append(message)
@@ -193,19 +190,9 @@ def site(target: Path, root: Path) -> None:
         (target / name).write_text(text, encoding="utf8", newline="\n")
 
 
-def report(found: dict[str, Lookup]) -> str:
-    """How much of each page is translated."""
-    lines = [f"{'page':32}{'Korean':>8}{'of':>6}"]
-    for page, look in found.items():
-        lines.append(f"{page:32}{look.all - len(look.missing):8}{look.all:6}")
-    done = sum(look.all - len(look.missing) for look in found.values())
-    return "\n".join([*lines, f"{'all':32}{done:8}{sum(look.all for look in found.values()):6}"])
-
-
 def main() -> int:
     parsed = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parsed.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="how much is translated, and what lags")
     command = commands.add_parser("update", help="bring the catalogue up to the English")
     command.add_argument("pages", nargs="*", help="pages to begin, as _toc.yml names them")
     command = commands.add_parser("generate", help="write the edition")
@@ -215,10 +202,8 @@ def main() -> int:
         if options.command == "update":
             for page in catalogue.update(options.pages):
                 print(f"changed: {os.path.relpath(catalogue.path_of(page))}")
-        elif options.command == "generate":
-            print(report(generate(options.into.resolve())))
         else:
-            print(report({page: translated(page)[1] for page in pages()}))
+            generate(options.into.resolve())
         for line in catalogue.lagging():
             print(f"warning: the Korean lags behind the English: {line}", file=sys.stderr)
     except (Broken, OSError) as error:

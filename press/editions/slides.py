@@ -139,10 +139,10 @@ class Deck:
         html = self.html(nodes.inline("", "", *(node.deepcopy() for node in words)))
         return " ".join(html.removeprefix("<span>").removesuffix("</span>").split())
 
-    def say(self, *told: nodes.Node) -> None:
+    def add_notes(self, *blocks: nodes.Node) -> None:
         """Into the notes of the slide that is made, or that begins next."""
         notes = self.waiting if self.begins else self.slides[-1].notes
-        notes += map(self.html, told)
+        notes += map(self.html, blocks)
 
     def show(self, kind: str, html: str, *, large: bool = True) -> None:
         """On the slide, or on a new one where one begins or this one is full."""
@@ -196,7 +196,7 @@ class Deck:
         elif kind in SHOWN:
             self.item(node)
         elif not (isinstance(node, SEEN) or "live-figure" in classes or "nb_element" in node):
-            self.say(node)
+            self.add_notes(node)
 
     def item(self, node: nodes.Element, *, whole: bool = False) -> None:
         """A part of a marked cell; with `whole`, its prose is shown."""
@@ -232,7 +232,7 @@ class Deck:
             for bold in node.findall(nodes.strong):
                 if bold.astext().endswith((".", "?", "!", ":")):
                     self.show("text", f"<p>{self.span([bold])}</p>", large=False)
-        self.say(node)
+        self.add_notes(node)
 
     def table(self, node: nodes.table) -> None:
         longest = max(len(row.astext()) for row in node.findall(nodes.row))
@@ -257,7 +257,7 @@ class Deck:
         else:
             self.show("text", html, large=False)
         if caption:
-            self.say(nodes.paragraph("", "", *caption.children))
+            self.add_notes(nodes.paragraph("", "", *caption.children))
 
     def label(self, figure: nodes.Element | None) -> str:
         """What stands below a picture."""
@@ -287,7 +287,7 @@ class Deck:
         html = stage.astext()
         if 'data-mode="single"' in html or "live learn" in html:
             self.show("stage", html)
-        self.say(*caption.children)
+        self.add_notes(*caption.children)
 
     def code_cell(self, node: nodes.container) -> None:
         held = {part.get("nb_element"): part for part in node.findall(nodes.container)}

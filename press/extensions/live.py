@@ -25,29 +25,22 @@ nothing of all this.
 """
 
 import gzip
-import inspect
 import json
 import shutil
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-import pygments
 from docutils import nodes
 from docutils.parsers.rst import directives
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from attnmt.attention import Attention, weigh
 from attnmt.book.live import weights
 from attnmt.book.live.view import modules
-from attnmt.decoder import LuongDecoder
 from press.contents import ROOT
 from press.extensions import stills
 from press.phrases import Dictionary, in_words
-from press.source import without_docstrings
 
 logger = logging.getLogger(__name__)
 SOURCE = ROOT / "book" / "_live"
@@ -100,12 +93,11 @@ def options_of(spec: Spec) -> Spec:
     """The component's options: of a translation also the bytes that its first touch fetches."""
     if "task" in spec:
         return spec
-    step = spec["mode"] == "step"
+    fetched = spec["models"][:1] if spec["mode"] == "step" else spec["models"]
     size = sum(len(text.encode()) for text in modules("see.mjs").values())
     size += (SOURCE / "sentences.json").stat().st_size
-    size += sum(len(packed(name)) for name in (spec["models"][:1] if step else spec["models"]))
-    code = {"code": {name: source_of(name) for name in spec["models"]}} if step else {}
-    return spec | {"size": f"{size / 1e6:.1f} MB"} | code
+    size += sum(len(packed(name)) for name in fetched)
+    return spec | {"size": f"{size / 1e6:.1f} MB"}
 
 
 # ---------------------------------------------------------------------------------------- its HTML
@@ -145,33 +137,6 @@ def box(spec: Spec, words: Dictionary | None = None, height: int = HEIGHT) -> st
         hint=hint,
         from_file=from_file,
     )
-
-
-# ------------------------------------------------------------------------------ the package's lines
-
-
-def body(function: object) -> str:
-    """The source of a function without its docstring, as it stands in the package."""
-    lines = without_docstrings(inspect.getsource(function))
-    return "\n".join(line for line in lines if line.strip())
-
-
-@cache
-def source_of(name: str) -> dict[str, str]:
-    """Frame -> the lines of the package that compute it, as highlighted HTML."""
-    decoder = weights.pretrained(name).decoder
-    attends = [decoder.attend] if isinstance(decoder, LuongDecoder) else []
-    functions = {
-        "score": [type(decoder.attention.score).forward],
-        "softmax": [weigh],
-        "blend": [Attention.forward],
-        "word": [*attends, decoder.readout],
-    }
-    write = HtmlFormatter(nowrap=True)
-    return {
-        frame: pygments.highlight("\n\n".join(map(body, of_frame)), PythonLexer(), write)
-        for frame, of_frame in functions.items()
-    }
 
 
 # --------------------------------------------------------------------------------------- its files

@@ -104,8 +104,8 @@ def translation(spec: dict, words: Dictionary) -> str:
             f'<div class="live-card">{named}<p class="live-written" lang="en">{written}</p></div>'
         )
         matrices += [f"<div>{named if len(models) > 1 else ''}{drawn}</div>"] if drawn else []
-    told = words.get(REFERENCE, REFERENCE)
-    below = f'<b>{told}</b> <span lang="en">{escape(english)}</span>' if english else ""
+    label = words.get(REFERENCE, REFERENCE)
+    below = f'<b>{label}</b> <span lang="en">{escape(english)}</span>' if english else ""
     return (
         f'<div class="live-view"><div class="live-chooser"><p class="live-field" lang="de">'
         f"{escape(spec['sentence'])}</p></div>"

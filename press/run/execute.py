@@ -43,7 +43,7 @@ class Outcome:
     cpu_seconds: float
     seconds: float
     failure: str | None
-    said: list[str]
+    stderr: list[str]
 
 
 def children_seconds() -> float:
@@ -88,7 +88,7 @@ def execute(path: Path, for_others: bool) -> Outcome:
     began = time.monotonic()
     used = children_seconds()
     failure = run(notebook, path)
-    said = [] if failure else tidy(notebook)
+    stderr = [] if failure else tidy(notebook)
     failure = failure or fill(notebook)
     if failure is None and for_others:
         failure = machine_path(notebook)
@@ -97,7 +97,7 @@ def execute(path: Path, for_others: bool) -> Outcome:
         notebook.metadata.attnmt = made_of | {"cpu_seconds": round(cpu_seconds)}
         write(notebook, path)
     seconds = time.monotonic() - began
-    return Outcome(path.name, cpu_seconds, seconds, failure=failure, said=said)
+    return Outcome(path.name, cpu_seconds, seconds, failure=failure, stderr=stderr)
 
 
 def main() -> int:
@@ -137,7 +137,7 @@ def main() -> int:
         outcomes = list(tqdm(done, total=len(paths), unit="chapter", mininterval=1))
 
     for outcome in outcomes:
-        for text in outcome.said:
+        for text in outcome.stderr:
             print(f"\n{outcome.chapter} wrote to stderr, {text}")
         if outcome.failure:
             print(f"\n{outcome.chapter}: {outcome.failure}")

@@ -41,7 +41,7 @@ def without_marks(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def said(notebook: NotebookNode) -> tuple[dict[str, tuple[str, int]], list[str]]:
+def written_numbers(notebook: NotebookNode) -> tuple[dict[str, tuple[str, int]], list[str]]:
     """What the outputs say by name, each with the number of its cell; and what is said twice."""
     found: dict[str, tuple[str, int]] = {}
     twice = []
@@ -67,7 +67,7 @@ def misplaced(text: str) -> Iterator[str]:
 
 def unfit(notebook: NotebookNode) -> list[str]:
     """Marks that are broken, names that nobody says, and names that nothing shows."""
-    facts, found = said(notebook)
+    facts, found = written_numbers(notebook)
     shown = set()
     for number, holder, key in places(notebook):
         found += [f"cell {number}: {fault}" for fault in misplaced(holder[key])]
@@ -87,16 +87,17 @@ def fill(notebook: NotebookNode) -> str | None:
     """
     if found := unfit(notebook):
         return "\n".join(found)
-    facts, _ = said(notebook)
+    facts, _ = written_numbers(notebook)
     for _, holder, key in places(notebook):
-        told = PAIR.sub(lambda pair: f"<!--{pair[1]}-->{facts[pair[1]][0]}<!--/-->", holder[key])
-        holder[key] = told
+        holder[key] = PAIR.sub(
+            lambda pair: f"<!--{pair[1]}-->{facts[pair[1]][0]}<!--/-->", holder[key]
+        )
     return None
 
 
 def faults(notebook: NotebookNode) -> list[str]:
     """Everything that is wrong with the numbers of a stored notebook."""
-    facts, _ = said(notebook)
+    facts, _ = written_numbers(notebook)
     old = [
         f"cell {number} shows {name} as {text!r}, and cell {facts[name][1]} says "
         f"{facts[name][0]!r}: run `make notebooks`"

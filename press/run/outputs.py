@@ -3,13 +3,13 @@
 import base64
 import io
 import json
-import os
 from pathlib import Path
 
 import nbformat
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from PIL import Image
 
+from attnmt.files import write_aside
 from press.contents import ROOT
 
 
@@ -48,13 +48,13 @@ def tidy(notebook: nbformat.NotebookNode) -> list[str]:
 
     Returns what was on stderr, progress bars aside.
     """
-    said = []
+    stderr = []
     for number, cell in enumerate(notebook.cells, 1):
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             streams = [output for output in cell.outputs if output.get("name") == "stderr"]
             texts = [output.text.strip() for output in streams if "\r" not in output.text]
-            said += [f"cell {number}: {text}" for text in texts if text]
+            stderr += [f"cell {number}: {text}" for text in texts if text]
             cell.outputs = [output for output in cell.outputs if output not in streams]
             for output in cell.outputs:
                 if "image/png" in output.get("data", {}):
@@ -69,14 +69,9 @@ def tidy(notebook: nbformat.NotebookNode) -> list[str]:
     language = notebook.metadata.get("language_info", {})
     kept = ("name", "file_extension", "mimetype", "pygments_lexer")
     notebook.metadata.language_info = {key: language[key] for key in kept if key in language}
-    return said
+    return stderr
 
 
 def write(notebook: nbformat.NotebookNode, path: Path) -> None:
-    """Write aside, then rename: the file is the old one or the new one, never half of it."""
-    aside = path.with_name(f".{path.name}.partial")
-    try:
-        aside.write_text(nbformat.writes(notebook) + "\n", encoding="utf8", newline="\n")
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    """Write a notebook: its file is the old one or the new one, never half of it."""
+    write_aside(path, f"{nbformat.writes(notebook)}\n".encode())

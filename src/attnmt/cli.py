@@ -11,6 +11,7 @@ an extra.
 import os
 import sys
 import warnings
+import webbrowser
 from argparse import SUPPRESS
 from collections.abc import Sequence
 from functools import partial
@@ -252,31 +253,28 @@ def show(
     out: str | None = None,
     sentence: str = "",
     english: str = "",
-    port: int = 0,
     browser: bool = True,
 ) -> None:
-    """Show a model in a browser: translate what is typed, see where it looks, step by step.
+    """Write a page that shows a model: it translates what is typed, and says where it looks.
 
-    Without --out, a server on this machine (127.0.0.1) shows it until Ctrl-C.
+    The page is one file. It opens in a browser, or can be put on any site.
 
     Args:
         model: The file of a saved model.
-        out: A folder to write the page into, for any site; the line that embeds it is printed.
+        out: A folder to write the page into, which is not opened then; else MODEL-page, here.
         sentence: To begin with.
         english: Its translation: then wrong words are marked.
-        port: Of the server; 0 is any that is free.
         browser: Open the page in a browser.
     """
     network = load(model)
-    view = show_live(network, sentence, english=english)
-    if out is None:
-        shown.serve(view, port, browser)
-        return
-    path = shown.write_folder(view, out)
+    folder = out or f"{Path(model).stem}-page"
+    path = shown.write_folder(show_live(network, sentence, english=english), folder)
     about = "the alignment is shown" if network.attends else "it does not attend: words alone"
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {network.config['model']}, {about}")
     print("To show it in a page of yours, put the folder beside that page, and into it this line:")
-    print(shown.embedding(out, f"The model {Path(model).name} translates as you type"))
+    print(shown.embedding(folder, f"The model {Path(model).name} translates as you type"))
+    if out is None and browser and not webbrowser.open(path.resolve().as_uri()):
+        print(f"No browser was found: open {path} in one.")
 
 
 def record(names: list[str], work: str | None = None) -> None:

@@ -4,23 +4,18 @@ import json
 import os
 import re
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 import pytest
 from conftest import made_up_corpus
 
 from attnmt import Recipe, Translator, __version__, beam_search, cli, fit, greedy
 from attnmt.book import pretrained
-from attnmt.book.live import shown as shown_pages
 from attnmt.book.live import view
 from attnmt.evidence import record as recording
 from attnmt.evidence import store
@@ -435,14 +430,6 @@ def test_show_overwrites_no_other_files(refused, trained, tmp_path, name):
 
 
 def test_what_show_cannot_show_is_told_in_a_line(refused, trained, tmp_path, monkeypatch):
-    for port, why in ((70_000, "port must be at most 65535"), (-1, "port must be a whole number")):
-        assert why in refused("show", trained, "--port", port, "--no-browser", exit_code=2)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        shown = refused("show", trained, "--port", port, "--no-browser")
-    assert f"port {port} of 127.0.0.1 cannot be used" in shown
     monkeypatch.setattr(view, "MOST_PARAMETERS", 100)
     shown = refused("show", trained, "--out", tmp_path / "page")
     assert re.search(r"the model has [\d,]+ parameters, and a page can show 100 at most", shown)
@@ -450,63 +437,17 @@ def test_what_show_cannot_show_is_told_in_a_line(refused, trained, tmp_path, mon
 
 
 @pytest.mark.parametrize("found", [True, False])
-def test_show_opens_a_browser_and_ends_with_ctrl_c(run, trained, monkeypatch, found):
+def test_show_opens_the_page_in_a_browser(run, trained, tmp_path, monkeypatch, found):
     opened = []
-    monkeypatch.setattr(shown_pages.webbrowser, "open", lambda url: opened.append(url) or found)
-
-    served = shown_pages.ThreadingHTTPServer.serve_forever
-
-    def serve(server):
-        """Only beside the main thread: what serves there can swallow a Ctrl-C."""
-        if threading.current_thread() is threading.main_thread():
-            pytest.fail("the server runs in the main thread")
-        served(server)
-
-    def stop(seconds):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(shown_pages.ThreadingHTTPServer, "serve_forever", serve)
-    monkeypatch.setattr(shown_pages.time, "sleep", stop)
+    monkeypatch.setattr(cli.webbrowser, "open", lambda address: opened.append(address) or found)
+    monkeypatch.chdir(tmp_path)
     code, said, shown = run("show", trained)
     assert (code, shown) == (0, "")
-    assert said.startswith(f"{opened[0]} shows the model.")
+    assert opened == [(tmp_path / "model-page" / "index.html").as_uri()]
     assert ("No browser was found" in said) is not found
     assert run("show", trained, "--no-browser")[0] == 0
+    assert run("show", trained, "--out", tmp_path / "other")[0] == 0
     assert len(opened) == 1
-
-
-def test_show_answers_until_ctrl_c(trained):
-    """The command itself, as a process of its own."""
-    command = [sys.executable, "-m", "attnmt.cli", "show", str(trained), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        try:
-            address = re.match(r"http://127\.0\.0\.1:\d+/", process.stdout.readline().decode())[0]
-            with urlopen(address) as answer:
-                assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
-                page = answer.read().decode()
-            with pytest.raises(HTTPError, match="404"):
-                urlopen(f"{address}etc/passwd")
-            process.send_signal(signal.SIGINT)
-            said, shown = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert "export async function render" in page
-    assert (process.returncode, said, shown) == (0, b"\nended\n", b"")
-
-
-def test_a_browser_that_leaves_early_is_no_error(capfd):
-    """It closes the connection without reading a page that no buffer holds."""
-    with shown_pages.server("x" * 50_000_000) as running:
-        running.daemon_threads = False  # leaving waits until every answer has ended
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        with socket.create_connection(running.server_address) as browser:
-            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            browser.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            browser.recv(1)
-        with urlopen(f"http://127.0.0.1:{running.server_port}/") as answer:
-            assert len(answer.read()) == 50_000_000
-        running.shutdown()
-    assert capfd.readouterr() == ("", "")
 
 
 # ------------------------------------------------------------------- evaluate, corpus and record

@@ -13,6 +13,7 @@ from attnmt.corpus import multi30k
 from attnmt.pairs import Corpus, Pair
 
 CAPTIONS = 29_000  # pairs of Multi30k to learn from
+HELD_OUT = 4_000  # of these, for ``test``
 LONGEST = 60  # words of a joined sentence of ``valid`` and ``test``, at most
 SEVERAL = 5  # captions in a sentence, at most
 
@@ -58,20 +59,12 @@ def join_all(pairs: Sequence[Pair], most: int, seed: int) -> list[Pair]:
     return [*joined, join(group)] if group else joined
 
 
-def joined_captions(
-    train: int | None = None,
-    most: int = LONGEST,
-    seed: int = 0,
-    *,
-    captions: int = CAPTIONS,
-    held_out: int = 4_000,
-    vocabulary_size: int = 4_092,
-) -> Corpus:
+def joined_captions(train: int | None = None, most: int = LONGEST) -> Corpus:
     """German-English captions (:func:`.multi30k`), joined to sentences of up to 60 words.
 
     ``valid`` and ``test`` do not depend on ``most``: two models that learned from sentences of
     different lengths are measured on the same ones. To have enough of each length, ``test`` is made
-    of ``test_2016_flickr`` and of ``held_out`` captions that are not learned from. Each caption
+    of ``test_2016_flickr`` and of ``HELD_OUT`` captions that are not learned from. Each caption
     stands in one sentence. (Of the captions to learn from, those whose source also stands in
     ``valid`` or ``test`` are left out.)
 
@@ -79,45 +72,37 @@ def joined_captions(
         train: joined pairs to learn from; None for all that the captions make.
         most: words of a sentence to learn from, on either side, at most. Longer captions are
             left out.
-        seed: of the draws of captions and lengths.
-        captions: to be drawn of the 29,000.
-        held_out: of these, for ``test``.
-        vocabulary_size: words a side.
 
     Raises:
         ValueError: more pairs than the captions make.
         DataUnavailable: the files are neither on this machine nor to be had.
     """
     whole(1, most=most)
-    whole(0, held_out=held_out)
-    whole(held_out + 1, captions=captions)
-    alone = multi30k("de-en", captions, seed)
-    tested = [*alone.test, *alone.train[captions - held_out :]]
+    alone = multi30k("de-en", CAPTIONS, seed=0)
+    tested = [*alone.test, *alone.train[CAPTIONS - HELD_OUT :]]
     known = {pair.source for pair in (*alone.valid, *tested)}
     learned = [
         pair
-        for pair in alone.train[: captions - held_out]
+        for pair in alone.train[: CAPTIONS - HELD_OUT]
         if pair.source not in known and words([pair]) <= most
     ]
-    parts = {
-        "train": _first(train, learned, most, seed=seed),
-        "valid": join_all(alone.valid, LONGEST, seed),
-        "test": join_all(tested, LONGEST, seed),
-    }
-    report = {"captions": len(learned), "kept": len(parts["train"])}
-    more = {"vocabulary_size": vocabulary_size, "lower": True, "report": report}
-    return Corpus(f"multi30k-joined-{most}", "de", "en", **parts, **more, bleu_of_words=True)
-
-
-def _first(train: int | None, learned: Sequence[Pair], most: int, *, seed: int) -> list[Pair]:
-    """The captions joined, as many of them as are asked for."""
-    found = join_all(learned, most, seed)
-    if train is None:
-        return found
+    found = join_all(learned, most, seed=0)
+    train = len(found) if train is None else train
     whole(1, train=train)
     if train > len(found):
         raise ValueError(
             f"train={train:,} pairs were asked for, but {len(learned):,} captions make "
             f"{len(found):,} of up to {most} words. Ask for fewer."
         )
-    return found[:train]
+    return Corpus(
+        f"multi30k-joined-{most}",
+        "de",
+        "en",
+        found[:train],
+        valid=join_all(alone.valid, LONGEST, seed=0),
+        test=join_all(tested, LONGEST, seed=0),
+        vocabulary_size=4_092,
+        lower=True,
+        report={"captions": len(learned), "kept": train},
+        bleu_of_words=True,
+    )

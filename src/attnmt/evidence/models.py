@@ -157,28 +157,6 @@ def _tied(model: Translator, name: str) -> Translator:
     return model
 
 
-def untied(model: Translator) -> Translator:
-    """The core's model that computes the same as ``luong_tied``, for readers who know no other.
-
-    Its matrices are separate, and so larger: it is not for training.
-    """
-    config = dict(model.config)
-    if config.pop("model", "") != "luong_tied":
-        return model
-    E = model.decoder.embedding.weight.detach()  # (V, m)
-    weights = model.state_dict()
-    bias = weights.pop("decoder.bias")
-    read = E * E.size(1) ** 0.5
-    weights["decoder.embedding.weight"] = read
-    if model.encoder.embedding is model.decoder.embedding:
-        weights["encoder.embedding.weight"] = read
-    weights["decoder.W_out.weight"] = E @ weights["decoder.W_out.weight"]
-    weights["decoder.W_out.bias"] = bias
-    same = luong(model, **config).to(model.device)
-    same.load_state_dict(weights)
-    return same.train(model.training)
-
-
 # ------------------------------------------------------------------------------ all, by their names
 
 MODELS: dict[str, Constructor] = {

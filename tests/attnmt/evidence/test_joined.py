@@ -55,6 +55,8 @@ def made(monkeypatch):
         )
 
     monkeypatch.setattr(joined, "multi30k", multi30k)
+    monkeypatch.setattr(joined, "CAPTIONS", 200)
+    monkeypatch.setattr(joined, "HELD_OUT", 50)
 
 
 def captions_of(pairs: list[Pair]) -> set[str]:
@@ -62,7 +64,7 @@ def captions_of(pairs: list[Pair]) -> set[str]:
 
 
 def test_what_is_tested_is_not_learned(made):
-    corpus = joined_captions(captions=200, held_out=50)
+    corpus = joined_captions()
     parts = [captions_of(part) for part in (corpus.train, corpus.valid, corpus.test)]
     assert not parts[0] & parts[1] and not parts[0] & parts[2] and not parts[1] & parts[2]
     assert len(parts[0]) == corpus.report["captions"] == 149  # 150 less the one that is also tested
@@ -71,8 +73,8 @@ def test_what_is_tested_is_not_learned(made):
 
 
 def test_short_and_long_are_measured_on_the_same_sentences(made):
-    long = joined_captions(captions=200, held_out=50)
-    short = joined_captions(most=20, captions=200, held_out=50)
+    long = joined_captions()
+    short = joined_captions(most=20)
     assert short.test == long.test and short.valid == long.valid
     assert max(words([pair]) for pair in short.train) <= 20
     assert 50 < max(words([pair]) for pair in long.train) <= LONGEST
@@ -81,10 +83,10 @@ def test_short_and_long_are_measured_on_the_same_sentences(made):
 
 
 def test_a_part_of_the_pairs_can_be_asked_for_and_no_more_than_there_are(made):
-    whole = joined_captions(captions=200, held_out=50).train
-    assert joined_captions(7, captions=200, held_out=50).train == whole[:7]
+    whole = joined_captions().train
+    assert joined_captions(7).train == whole[:7]
     with pytest.raises(ValueError, match=rf"149 captions make {len(whole)} of up to 60 words"):
-        joined_captions(len(whole) + 1, captions=200, held_out=50)
-    for wrong in ({"most": 0}, {"held_out": -1}, {"captions": 50}, {"train": 0}):
+        joined_captions(len(whole) + 1)
+    for wrong in ({"most": 0}, {"train": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            joined_captions(**{"captions": 200, "held_out": 50} | wrong)
+            joined_captions(**wrong)

@@ -6,10 +6,8 @@ from conftest import batch_of
 from torch.testing import assert_close
 
 from attnmt import Translator, greedy, luong
-from attnmt.book.live.view import show_live
 from attnmt.corpus import grammar_corpus
-from attnmt.evidence.models import MODELS, concat_fixed, load, untied
-from attnmt.fast import sooner
+from attnmt.evidence.models import MODELS, concat_fixed, load
 from attnmt.text.subwords import in_pieces
 
 SMALL = {
@@ -110,18 +108,3 @@ def test_small_weights_are_read_as_if_they_were_not(shared, kind):
     read = embedding(torch.arange(len(shared.target_vocabulary))).detach()
     assert float(read.square().mean()) == pytest.approx(1, abs=0.25)
     assert float(embedding.weight.detach().square().mean()) == pytest.approx(1 / 12, rel=0.25)
-
-
-@pytest.mark.parametrize("pieces", ["shared", "words"])
-def test_untied_it_is_the_core_s_model_and_computes_the_same(request, pieces):
-    """So a page that knows the core's models can show it."""
-    corpus = request.getfixturevalue(pieces)
-    tied = made(corpus, "luong_tied").eval()
-    plain = untied(tied)
-    assert (tied.encoder.embedding is tied.decoder.embedding) == (pieces == "shared")
-    assert tied.config | {"model": "luong"} == plain.config
-    batch = batch_of(tied, corpus.valid)
-    with sooner(tied):
-        assert_close(tied.token_losses(batch), plain.token_losses(batch))
-    assert untied(plain) is plain
-    assert show_live(tied).model.config == plain.config

@@ -3,12 +3,10 @@
 import json
 from functools import cache
 from html import escape
-from textwrap import wrap
 
 from attnmt.book.live.view import asset
 from attnmt.pairs import Pair
 
-COLUMNS = 84  # of a printed gloss
 LINES = "margin: 0 0 .2rem; line-height: 2.7"  # room for what stands below each word
 BELOW = "ruby-position: under; -webkit-ruby-position: after"
 SMALL = "font-size: .8em; padding: 0 .25em"
@@ -30,18 +28,7 @@ class Gloss:
         self.english = english
 
     def __repr__(self) -> str:
-        wide = [max(map(len, pair)) for pair in zip(self.german, self.words, strict=True)]
-        # one unbroken word stands for each column, so that lines break between columns
-        columns = wrap(" ".join("x" * width for width in wide), COLUMNS, break_long_words=False)
-        text = []
-        start = 0
-        for line in columns:
-            stop = start + len(line.split())
-            for row in (self.german, self.words):
-                cells = zip(row[start:stop], wide[start:stop], strict=True)
-                text.append(" ".join(word.ljust(width) for word, width in cells).rstrip())
-            start = stop
-        return "\n".join([*text, self.english]).rstrip()
+        return "\n".join([" ".join(self.german), " ".join(self.words), self.english]).rstrip()
 
     def _repr_html_(self) -> str:
         pairs = zip(self.german, self.words, strict=True)

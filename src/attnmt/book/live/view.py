@@ -20,8 +20,6 @@ from html import escape
 from pathlib import Path
 
 from attnmt.book.live.weights import save_compact
-from attnmt.decoder import BahdanauDecoder, LSTMDecoder
-from attnmt.evidence.models import untied
 from attnmt.model import Translator
 from attnmt.vocab import abbreviations
 
@@ -29,15 +27,16 @@ STORED = "ATTNMT_STORED"
 HERE = Path(__file__).parent
 FILES = (HERE / "page", HERE.parents[3] / "book" / "_live")  # an installed package, a checkout
 HEIGHT = 760  # pixels, until the page inside says how high it is
+COMPUTED = ("rnnencdec", "rnnsearch", "sutskever", "luong", "concat_fixed")  # by translator.mjs
 MOST_PARAMETERS = 25_000_000  # parameters that a page can compute with, 50 MB: see `check`
 IMPORT = re.compile(r'from "\./(\w+\.mjs)"')
 GENERATOR = '<meta name="generator" content="attnmt show">'  # by which a page of ours is known
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">{generator}
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
 <title>{title}</title><style>{style}
-html {{ color-scheme: light dark; }} .live.follows {{ max-width: 60rem; margin: 0 auto; }}
+html {{ color-scheme: light dark; }} .live {{ max-width: 60rem; margin: 0 auto; }}
 body {{ margin: 0; padding: 8px 8px 24px; background: Canvas; }}</style></head>
-<body><main class="live follows" id="box">The model is being read ...</main>
+<body><main class="live" id="box">The model is being read ...</main>
 <script>
 const data = {data};
 const address = (text) => URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }}));
@@ -115,7 +114,6 @@ def show_live(model: Translator, sentence: str = "", *, english: str = "") -> Li
         ValueError: a model that was put together by hand, is not recurrent, or is too large for a
             page.
     """
-    model = untied(model)  # the page knows the core's models
     check(model)
     return LiveView(model, sentence.strip(), english)
 
@@ -129,9 +127,9 @@ def check(model: Translator) -> None:
     """
     if not model.config:
         raise ValueError("a model put together by hand cannot be shown: use a constructor")
-    if not isinstance(model.decoder, BahdanauDecoder | LSTMDecoder):
+    if model.config["model"] not in COMPUTED:
         raise ValueError(
-            f"a page computes recurrent models, and {model.config['model']} is none: translate "
+            f"a page computes {', '.join(COMPUTED)}, and not {model.config['model']}: translate "
             "with it in Python, or by attnmt translate"
         )
     size = sum(weights.numel() for weights in model.parameters())
@@ -145,6 +143,8 @@ def check(model: Translator) -> None:
 
 def sentences_for(model: Translator) -> dict[str, object]:
     """The book's sentences all of whose words a model knows, and their glosses.
+
+    They were drawn by the grammar, in the words of the recorded models: see results/README.md.
 
     Returns:
         As ``sentences.json`` has them; {} where nothing is left, as with a model of other

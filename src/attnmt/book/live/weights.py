@@ -13,12 +13,13 @@ same words. In detail, all little-endian::
 That is safetensors. 128 units and two vocabularies of 1,024 words make 1.4 to 2.0 MB; the model of
 attention alone has more to hold, 2.7 MB.
 
-``python -m press.weights FOLDER`` makes the package's models again, from those that recording
-left in FOLDER (``attnmt record rnnsearch-grammar-0 --work FOLDER``, and so on).
+``python -m attnmt.book.live.weights FOLDER`` makes the package's models again, from those that
+recording left in FOLDER (``attnmt record rnnsearch-grammar-0 --work FOLDER``, and so on).
 """
 
 import hashlib
 import os
+import sys
 from copy import deepcopy
 from pathlib import Path
 
@@ -124,3 +125,9 @@ def collect(trained: str | os.PathLike, folder: Path = FOLDER) -> list[str]:
     lines = [f"{path.name} {sha256(path)}\n" for path in kept if path.exists()]
     write_aside(folder / CHECKSUMS, "".join(lines).encode())
     return found
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("Where are the trained models? python -m attnmt.book.live.weights FOLDER")
+    print(f"{FOLDER}: {', '.join(collect(sys.argv[1])) or 'nothing'} from {sys.argv[1]}")
