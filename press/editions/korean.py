@@ -135,6 +135,7 @@ def translated(page: str, root: Path = ROOT) -> tuple[nbformat.NotebookNode, Loo
     for context, holder, key, pieces in catalogue.texts_in(notebook.cells, path):
         holder[key] = look.joined(context, pieces)
     for cell in notebook.cells if look.texts else ():
+        cell.metadata.get("mystnb", {}).pop("code_prompt_show", None)  # CONFIG has one for all
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
             for kind in OUTPUTS.keys() & data.keys():
                 data[kind] = OUTPUTS[kind](data[kind], look.phrases)

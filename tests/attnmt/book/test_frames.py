@@ -54,6 +54,18 @@ def test_steps_stand_side_by_side_and_a_masked_score_has_no_bar():
     assert one.get_ylim() == other.get_ylim()
 
 
+def test_matrices_have_each_number_in_the_column_of_its_word():
+    figure = frames.matrices(WORDS, {"H": [[1, 0, -1], [0, 1, 1]], "scores": [[0.5, -0.25, 2]]})
+    above, below = figure.axes
+    assert [ax.get_ylabel() for ax in (above, below)] == ["H", "scores"]
+    assert texts(above.texts) == ["1.00", "0.00", "-1.00", "0.00", "1.00", "1.00"]
+    places = [text.get_position() for text in below.texts]
+    assert (texts(below.texts), places) == (["0.50", "-0.25", "2.00"], [(0, 0), (1, 0), (2, 0)])
+    assert texts(below.get_xticklabels()) == WORDS
+    with pytest.raises(ValueError, match="2 numbers for 3 words"):
+        frames.matrices(WORDS, {"H": [[1, 0]]})
+
+
 def test_the_blend_lies_where_the_weights_put_it():
     ax = frames.blend(WORDS, [[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]], [0.5, 0.25, 0.25], symbol="v")
     star = next(line for line in ax.get_lines() if line.get_marker() == "*")

@@ -2,7 +2,8 @@
 
 The frames of one step belong together. :func:`attention_step` draws all of them at once; a chapter
 that takes them one by one draws :func:`bars`, or several with :func:`steps`, and :func:`blend`,
-which name the same words in the same order and the same colours.
+which name the same words in the same order and the same colours. :func:`matrices` has the numbers
+of all words at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -131,6 +132,35 @@ def steps(words: Sequence[str], panels: Mapping[str, Sequence[float]], alike: in
     limits = [ax.get_ylim() for ax in axes[0, :alike]]
     for ax in axes[0, :alike]:
         ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    return figure
+
+
+def matrices(words: Sequence[str], panels: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
+    """Attention to all words at once: matrices one below the other, with a column for each word.
+
+    Args:
+        words: S words.
+        panels: of each matrix its rows of S numbers, by the formula at its left.
+
+    Raises:
+        ValueError: a row has more or fewer numbers than there are words.
+    """
+    heights = [len(rows) for rows in panels.values()]
+    size = (2.4 + 1.1 * len(words), 0.5 + 0.42 * sum(heights) + 0.16 * len(heights))
+    shape = {"sharex": True, "height_ratios": heights, "layout": "constrained"}
+    figure, axes = plt.subplots(len(panels), 1, figsize=size, squeeze=False, **shape)
+    for ax, (title, rows) in zip(axes[:, 0], panels.items(), strict=True):
+        for row in rows:
+            check_one_each(words, row)
+        numbers = np.array(rows)
+        most = max(1.0, np.abs(numbers).max())
+        ax.imshow(numbers, cmap=ORANGE_BLUE, vmin=-2 * most, vmax=2 * most, aspect="auto")
+        for (row, column), number in np.ndenumerate(numbers):
+            ax.text(column, row, f"{number:.2f}", ha="center", va="center", fontsize=11)
+        ax.set_ylabel(title, rotation=0, ha="right", va="center", fontsize=12)
+        ax.set(yticks=[])
+        ax.grid(visible=False)
+    axes[-1, 0].set_xticks(range(len(words)), words, fontsize=11)
     return figure
 
 
