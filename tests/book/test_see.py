@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 SMALL = {"width": 360, "height": 740}
 PAGES = {
     "book/see_it.html": "pair",
-    "book/index.html": "single",
+    "book/index.html": "pair",
     "book/05_local_attention.html": "single",
     "book/06_input_feeding.html": "pair",
 }

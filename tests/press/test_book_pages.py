@@ -1,12 +1,16 @@
-"""press/extensions/book_pages.py in a small site: pictures that keep their place, and what a page
-says of itself to search engines and where its link is shared."""
+"""press/extensions/book_pages.py in a small site: pictures that keep their place, what a page says
+of itself to search engines and where its link is shared, and the ways to other pages."""
 
 import html
 import re
+from types import SimpleNamespace
 
 import pytest
+from bs4 import BeautifulSoup
 from PIL import Image
 from sphinx.application import Sphinx
+
+from press.extensions.book_pages import add_run, fold_parts
 
 ADDRESS = "https://someone.example/align/"
 PAGE = """# A title of $x$
@@ -87,3 +91,45 @@ def test_with_an_address_a_page_has_a_card(built, tmp_path):
     card = said["og:image"].removeprefix(ADDRESS)
     with Image.open(tmp_path / "html" / card) as picture:
         assert picture.size[0] > 1_000 and len(picture.getcolors(1 << 24)) > 10  # letters, a mark
+
+
+def run_links(address: str) -> list[str]:
+    """Where the links of *Run this chapter* lead."""
+    theme = {"repository_url": address, "repository_branch": "course"} if address else {}
+    app = SimpleNamespace(
+        config=SimpleNamespace(html_theme_options=theme, site_words={}),
+        env=SimpleNamespace(doc2path=lambda name: f"/site/{name}.ipynb"),
+    )
+    context = {"body": "<h1>One</h1>\n<h1>Two</h1>", "sourcename": "book/one.ipynb"}
+    context["pathto"] = lambda name, resource: f"../{name}"
+    add_run(app, "book/one", "page.html", context, doctree=object())
+    soup = BeautifulSoup(context["body"], "html.parser")
+    assert soup.h1.find_next_sibling() is soup.details and len(soup("details")) == 1
+    assert "jupyter lab book/one.ipynb" in soup.details.get_text()
+    return [link["href"] for link in soup.details("a")]
+
+
+@pytest.mark.parametrize("address", ["", "https://gitlab.com/someone/align"])
+def test_a_chapter_without_an_address_at_github_leads_only_to_its_notebook(address):
+    assert run_links(address) == ["../_sources/book/one.ipynb"]
+
+
+@pytest.mark.parametrize("end", ["", "/", ".git"])
+def test_a_chapter_with_an_address_leads_to_what_runs_it(end):
+    branch = "someone/align/blob/course/book/one.ipynb"
+    assert run_links(f"https://github.com/someone/align{end}") == [
+        "../_sources/book/one.ipynb",
+        f"https://colab.research.google.com/github/{branch}",
+        f"https://kaggle.com/kernels/welcome?src=https://github.com/{branch}",
+        "https://codespaces.new/someone/align/tree/course",
+    ]
+
+
+def test_the_first_parts_of_the_sidebar_are_open():
+    below = "<li class='toctree-l1'><details></details></li>"
+    part = f"<li class='toctree-l0'><details>{below}</details></li>"
+    made = BeautifulSoup(3 * part, "html.parser")
+    context = {"generate_toctree_html": lambda kind: made}
+    fold_parts(None, "a", "page.html", context, None)
+    shown = context["generate_toctree_html"]("sidebar")("details")
+    assert ["open" in one.attrs for one in shown] == [True, False, True, False, False, False]
