@@ -35,6 +35,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from press.colab.cell import site_address
+from press.contents import chapter_numbers
 from press.phrases import in_words
 
 GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
@@ -47,8 +48,9 @@ SERVICES = {  # that run a notebook of a repository at GitHub
 RUN = """</h1>
 <details class="run-chapter"><summary>{run}</summary>
 <p><a href="{file}" download>{download}</a></p>
-<p>{locally} <code>.venv/bin/jupyter lab {path}</code></p>
+<p>{locally}<br><code>{command}</code></p>
 {services}</details>"""
+COMMAND = ".venv/bin/python -m pip install jupyterlab && .venv/bin/jupyter lab {path}"
 OPEN_PARTS = 2  # of the sidebar: Start, and Chapters
 COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
 LETTERS = 100  # in a line; a longer one is no row of a table
@@ -102,9 +104,15 @@ def add_run(
     """Below the title of a notebook: the ways to run it, behind one labelled button."""
     if doctree is None or not app.env.doc2path(pagename).endswith(".ipynb"):
         return
+    numbered = Path(pagename).name in chapter_numbers(Path(app.srcdir))
     run, download, locally, online = (
         in_words(text, app.config.site_words)
-        for text in ("Run this chapter", "Download the notebook", "In the repository:", "Online:")
+        for text in (
+            "Run this chapter" if numbered else "Run this page",
+            "Download the notebook",
+            "In the repository, after make install:",
+            "Online:",
+        )
     )
     path = f"{pagename}.ipynb"
     found = GITHUB.fullmatch(app.config.html_theme_options.get("repository_url", ""))
@@ -116,6 +124,7 @@ def add_run(
         services = f"<p>{online} {' · '.join(links)}</p>\n"
     file = context["pathto"](f"_sources/{context['sourcename']}", resource=True)
     words = {"run": run, "download": download, "locally": locally}
+    words["command"] = escape(COMMAND.format(path=path))
     box = RUN.format(file=file, path=path, services=services, **words)
     context["body"] = context["body"].replace("</h1>", box, 1)
 

@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 from PIL import Image
 from sphinx.application import Sphinx
 
+from press.contents import ROOT
 from press.extensions.book_pages import add_run, fold_parts
 
 ADDRESS = "https://someone.example/align/"
@@ -98,6 +99,7 @@ def run_links(address: str) -> list[str]:
     theme = {"repository_url": address, "repository_branch": "course"} if address else {}
     app = SimpleNamespace(
         config=SimpleNamespace(html_theme_options=theme, site_words={}),
+        srcdir=ROOT,
         env=SimpleNamespace(doc2path=lambda name: f"/site/{name}.ipynb"),
     )
     context = {"body": "<h1>One</h1>\n<h1>Two</h1>", "sourcename": "book/one.ipynb"}
