@@ -9,9 +9,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 
-
-EVIDENCE = ("Evidence", "증거")  # the caption of the part whose pages stand beside chapters
-WITHOUT_SLIDES = ("one_page",)  # a program that is read from top to bottom
+WITHOUT_SLIDES = ("one_page", "gold_links", "how_far", "what_it_costs")  # a program, and studies
 
 
 def settings(root: Path = ROOT, name: str = "_config.yml") -> dict:
@@ -25,9 +23,17 @@ def parts(root: Path = ROOT) -> list[dict]:
     return toc.get("parts", [toc])
 
 
-def pages_of(part: dict) -> list[str]:
-    """The pages of a part, as `book/index`."""
+def top_pages(part: dict) -> list[str]:
+    """The pages of a part that are below no other page, as `book/index`."""
     return [page["file"] for page in part.get("chapters", ())]
+
+
+def pages_of(part: dict) -> list[str]:
+    """All pages of a part; those below a page (its `sections`) come right after it."""
+    found = []
+    for page in [*part.get("chapters", ()), *part.get("sections", ())]:
+        found += [page["file"], *pages_of(page)]
+    return found
 
 
 def listed(root: Path = ROOT) -> list[tuple[str, list[str]]]:
@@ -51,15 +57,14 @@ def chapters(root: Path = ROOT) -> list[Path]:
 
 
 def lectures(root: Path = ROOT) -> list[Path]:
-    """The notebooks that have slides: all but `WITHOUT_SLIDES` and those that hold the evidence."""
-    beside = [pages for caption, pages in listed(root) if caption in EVIDENCE]
-    names = {Path(page).name for pages in [WITHOUT_SLIDES, *beside] for page in pages}
-    return [path for path in chapters(root) if path.stem not in names]
+    """The notebooks that have slides: all but `WITHOUT_SLIDES` and those below a chapter."""
+    top = {Path(page).name for part in parts(root) for page in top_pages(part)}
+    return [path for path in chapters(root) if path.stem in top.difference(WITHOUT_SLIDES)]
 
 
 def chapter_numbers(root: Path = ROOT) -> dict[str, int]:
     """The numbers that the site gives to chapters, by their file's name without its ending."""
-    numbered = [page for part in parts(root) if part.get("numbered") for page in pages_of(part)]
+    numbered = [page for part in parts(root) if part.get("numbered") for page in top_pages(part)]
     return {Path(page).name: number for number, page in enumerate(numbered, 1)}
 
 

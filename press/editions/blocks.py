@@ -23,11 +23,13 @@ from press.run.numbers import PAIR
 
 BODY = {
     "admonition",
+    "button-ref",
     "div",
     "dropdown",
     "exercise",
     "figure",
     "grid",
+    "grid-item",
     "grid-item-card",
     "learn",
     "live",

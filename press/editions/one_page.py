@@ -71,8 +71,8 @@ def article(soup: BeautifulSoup, page: str, site: Path, pages: list[str]) -> Tag
     A link to a page that is not among `pages` leads nowhere.
     """
     found = soup.find("article", class_="bd-article")
-    for script in found.find_all("script"):
-        script.decompose()
+    for part in found.select("script, .run-chapter"):
+        part.decompose()
     for tag in found.find_all(True):
         for key, value in list(tag.attrs.items()):
             inside = key in ("src", "href", "xlink:href") and not urlsplit(value).scheme

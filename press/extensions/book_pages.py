@@ -1,7 +1,8 @@
 """Sphinx extension: what a page of this book has that the theme does not give by itself.
 
-- Buttons "Colab" and "Suggest edit", from the repository's address in `_config.yml`. Where there is
-  none yet, they lead to the page that says how to set it.
+- "Run this chapter" at the top of each notebook: its file, the local command and, where
+  `_config.yml` has an address at GitHub, Colab, Kaggle and Codespaces. So does "Suggest edit".
+- A sidebar of which the first parts are open, and *next*, which leads from chapter to chapter.
 - Pictures say how large they are, so that nothing moves when they come, and wait to be seen.
 - A description for search engines and shared links: `html_meta` in the page's head, or its first
   paragraph. Where the book has an address, sphinxext-opengraph draws a card for each page.
@@ -26,6 +27,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+from bs4 import BeautifulSoup
 from docutils import nodes
 from matplotlib.font_manager import get_font_names
 from PIL import Image
@@ -33,10 +35,23 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from press.colab.cell import site_address
+from press.contents import chapter_numbers
 from press.phrases import in_words
 
-COLAB = "https://colab.research.google.com"
-HELP = "book/publish"  # the page that says how to give the book its address
+GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
+SERVICES = {  # that run a notebook of a repository at GitHub
+    "Colab": "https://colab.research.google.com/github/{repository}/blob/{branch}/{path}",
+    "Kaggle": "https://kaggle.com/kernels/welcome?src="
+    "https://github.com/{repository}/blob/{branch}/{path}",
+    "Codespaces": "https://codespaces.new/{repository}/tree/{branch}",
+}
+RUN = """</h1>
+<details class="run-chapter"><summary>{run}</summary>
+<p><a href="{file}" download>{download}</a></p>
+<p>{locally}<br><code>{command}</code></p>
+{services}</details>"""
+COMMAND = ".venv/bin/python -m pip install jupyterlab && .venv/bin/jupyter lab {path}"
+OPEN_PARTS = 2  # of the sidebar: Start, and Chapters
 COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
 LETTERS = 100  # in a line; a longer one is no row of a table
 PICTURE = re.compile(r'<img\b[^>]*\bsrc="[^"]*_images/([^"]+)"[^>]*>')
@@ -50,7 +65,7 @@ def choose_buttons(app: Sphinx, config: Config) -> None:
     """Let the theme make the buttons, if it can know where they lead."""
     options = config.html_theme_options
     options["use_edit_page_button"] = bool(options.get("repository_url"))
-    options["launch_buttons"] = {"colab_url": COLAB} if options.get("repository_url") else {}
+    options["launch_buttons"] = {}  # `add_run` has labelled ones
 
 
 def choose_cards(app: Sphinx, config: Config) -> None:
@@ -83,20 +98,70 @@ def add_button(context: dict, name: str, icon: str, url: str, tooltip: str) -> N
     context["header_buttons"].append({"type": "link", "text": ""} | button)
 
 
-def add_buttons(
+def add_run(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    """Without an address: the same buttons, but they lead to the page of help."""
-    stamped = app.config.html_theme_options.get("repository_url")
-    if stamped or doctree is None or HELP not in app.env.found_docs:
+    """Below the title of a notebook: the ways to run it, behind one labelled button."""
+    if doctree is None or not app.env.doc2path(pagename).endswith(".ipynb"):
         return
-    buttons = [("Suggest edit", "source-edit-button", "fas fa-pencil-alt")]
-    if app.env.doc2path(pagename).endswith(".ipynb"):
-        buttons.append(("Colab", "launch-colab-button", "fas fa-rocket"))
-    for name, label, icon in buttons:
-        text = f"{name}: this copy of the book needs an address first"
-        tooltip = in_words(text, app.config.site_words)
-        add_button(context, label, icon, context["pathto"](HELP), tooltip)
+    numbered = Path(pagename).name in chapter_numbers(Path(app.srcdir))
+    run, download, locally, online = (
+        in_words(text, app.config.site_words)
+        for text in (
+            "Run this chapter" if numbered else "Run this page",
+            "Download the notebook",
+            "In the repository, after make install:",
+            "Online:",
+        )
+    )
+    path = f"{pagename}.ipynb"
+    found = GITHUB.fullmatch(app.config.html_theme_options.get("repository_url", ""))
+    services = ""
+    if found:
+        branch = app.config.html_theme_options.get("repository_branch", "main")
+        place = {"repository": f"{found[1]}/{found[2]}", "branch": branch, "path": path}
+        links = [f'<a href="{url.format(**place)}">{name}</a>' for name, url in SERVICES.items()]
+        services = f"<p>{online} {' · '.join(links)}</p>\n"
+    file = context["pathto"](f"_sources/{context['sourcename']}", resource=True)
+    words = {"run": run, "download": download, "locally": locally}
+    words["command"] = escape(COMMAND.format(path=path))
+    box = RUN.format(file=file, path=path, services=services, **words)
+    context["body"] = context["body"].replace("</h1>", box, 1)
+
+
+# ------------------------------------------------------------------------------ the way to others
+
+
+def fold_parts(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """The sidebar's parts can be folded; the theme opens that of the page, this the first ones."""
+    generate = context.get("generate_toctree_html")
+    if generate is None:  # another theme
+        return
+
+    def folded(kind: str, **options: object) -> BeautifulSoup:
+        soup = generate(kind, **options)
+        for part in soup.select("li.toctree-l0 > details")[:OPEN_PARTS]:
+            part["open"] = "open"
+        return soup
+
+    context["generate_toctree_html"] = folded
+
+
+def pass_evidence(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """*Previous* and *next* of a chapter are chapters; the evidence below it is in the sidebar."""
+    root = app.config.root_doc
+    pages = [root, *app.env.toctree_includes.get(root, [])]
+    if pagename not in pages:
+        return
+    at = pages.index(pagename)
+    for key, near in (("prev", pages[at - 1 : at]), ("next", pages[at + 1 : at + 2])):
+        if context.get(key) and near:
+            title = app.builder.render_partial(app.env.titles[near[0]])["title"]
+            context[key] = {"link": app.builder.get_relative_uri(pagename, near[0]), "title": title}
 
 
 # ----------------------------------------------------------------------------- its description
@@ -214,7 +279,9 @@ def setup(app: Sphinx) -> dict:
     app.connect("builder-inited", bring_words)
     app.connect("html-page-context", describe, priority=400)
     app.connect("html-page-context", size_pictures, priority=900)
-    app.connect("html-page-context", add_buttons, priority=900)
+    app.connect("html-page-context", add_run, priority=900)
+    app.connect("html-page-context", fold_parts, priority=900)
+    app.connect("html-page-context", pass_evidence)
     app.connect("doctree-resolved", inline_alignments)
     app.connect("doctree-resolved", keep_columns)
     app.connect("autodoc-skip-member", skip_tuple_fields)

@@ -17,7 +17,7 @@ from attnmt.book.live import weights
 pytestmark = pytest.mark.browser
 
 SMALL = {"width": 360, "height": 740}
-PAGES = {"book/see_it.html": "pair", "book/index.html": "single"}
+PAGES = {"book/see_it.html": "pair", "book/index.html": "pair"}
 CLOSE = 1e-3
 MARKS = """() => performance.getEntriesByType("mark")
   .map((mark) => mark.name).filter((name) => name !== "live-loaded")"""

@@ -1,15 +1,17 @@
-"""press/extensions/book_pages.py in a small site: pictures that keep their place, and what a page
-says of itself to search engines and where its link is shared."""
+"""press/extensions/book_pages.py in a small site: pictures that keep their place, what a page says
+of itself to search engines and where its link is shared, and the ways to other pages."""
 
 import html
 import re
 from types import SimpleNamespace
 
 import pytest
+from bs4 import BeautifulSoup
 from PIL import Image
 from sphinx.application import Sphinx
 
-from press.extensions import book_pages
+from press.contents import ROOT
+from press.extensions.book_pages import add_run, fold_parts
 
 ADDRESS = "https://someone.example/align/"
 PAGE = """# A title of $x$
@@ -93,15 +95,44 @@ def test_with_an_address_a_page_has_a_card(built, tmp_path):
         assert picture.size[0] > 1_000 and len(picture.getcolors(1 << 24)) > 10  # letters, a mark
 
 
-@pytest.mark.parametrize("address", ["", "https://github.com/someone/somewhere"])
-def test_buttons_lead_to_the_books_address_or_to_how_to_give_it_one(address):
-    options = {"repository_url": address}
-    config = SimpleNamespace(html_theme_options=options, site_words={})
-    book_pages.choose_buttons(None, config)  # those that the theme makes
-    assert options["use_edit_page_button"] == bool(options["launch_buttons"]) == bool(address)
-    env = SimpleNamespace(found_docs={book_pages.HELP}, doc2path=lambda name: f"{name}.ipynb")
-    context = {"header_buttons": [], "pathto": lambda name: f"../{name}.html"}
-    app = SimpleNamespace(config=config, env=env)
-    book_pages.add_buttons(app, "book/primer", "page.html", context, object())
-    ours = [button["url"] for button in context["header_buttons"]]
-    assert ours == ([] if address else ["../book/publish.html"] * 2)
+def run_links(address: str) -> list[str]:
+    """Where the links of *Run this chapter* lead."""
+    theme = {"repository_url": address, "repository_branch": "course"} if address else {}
+    app = SimpleNamespace(
+        config=SimpleNamespace(html_theme_options=theme, site_words={}),
+        srcdir=ROOT,
+        env=SimpleNamespace(doc2path=lambda name: f"/site/{name}.ipynb"),
+    )
+    context = {"body": "<h1>One</h1>\n<h1>Two</h1>", "sourcename": "book/one.ipynb"}
+    context["pathto"] = lambda name, resource: f"../{name}"
+    add_run(app, "book/one", "page.html", context, doctree=object())
+    soup = BeautifulSoup(context["body"], "html.parser")
+    assert soup.h1.find_next_sibling() is soup.details and len(soup("details")) == 1
+    assert "jupyter lab book/one.ipynb" in soup.details.get_text()
+    return [link["href"] for link in soup.details("a")]
+
+
+@pytest.mark.parametrize("address", ["", "https://gitlab.com/someone/align"])
+def test_a_chapter_without_an_address_at_github_leads_only_to_its_notebook(address):
+    assert run_links(address) == ["../_sources/book/one.ipynb"]
+
+
+@pytest.mark.parametrize("end", ["", "/", ".git"])
+def test_a_chapter_with_an_address_leads_to_what_runs_it(end):
+    branch = "someone/align/blob/course/book/one.ipynb"
+    assert run_links(f"https://github.com/someone/align{end}") == [
+        "../_sources/book/one.ipynb",
+        f"https://colab.research.google.com/github/{branch}",
+        f"https://kaggle.com/kernels/welcome?src=https://github.com/{branch}",
+        "https://codespaces.new/someone/align/tree/course",
+    ]
+
+
+def test_the_first_parts_of_the_sidebar_are_open():
+    below = "<li class='toctree-l1'><details></details></li>"
+    part = f"<li class='toctree-l0'><details>{below}</details></li>"
+    made = BeautifulSoup(3 * part, "html.parser")
+    context = {"generate_toctree_html": lambda kind: made}
+    fold_parts(None, "a", "page.html", context, None)
+    shown = context["generate_toctree_html"]("sidebar")("details")
+    assert ["open" in one.attrs for one in shown] == [True, False, True, False, False, False]
