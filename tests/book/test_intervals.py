@@ -101,4 +101,4 @@ def test_another_row_in_a_table_of_verdicts_is_noticed():
 
     table = verdict_table(judge(["l4-dot-location", "b1-search"]))
     assert other_rows([cell(table)]) == []
-    assert len(other_rows([cell(table.replace("agrees", "opposite"))])) == 2
+    assert len(other_rows([cell(table.replace("same sign", "opposite sign"))])) == 2
