@@ -3,7 +3,7 @@
 ``{exercise-index}`` lists every exercise by page, with links to it.
 ``{time-to-learn}`` adds up, for each page, its minutes of reading and those of its exercises.
 ``{running-times}`` shows the CPU-seconds that each notebook used when it was last executed.
-``{frozen-claims}`` shows the list of the papers' claims, judged by the recorded runs.
+``{claims-list}`` shows the list of the papers' claims, judged by the recorded runs.
 ``{trained-models} CORPUS`` lists the recorded runs of models of full runs.
 """
 
@@ -87,13 +87,14 @@ def running_times(root: Path) -> list[str]:
     return [f"| {name} | {shown} |" for name, shown in [*rows, ("all", f"{total:,}")]]
 
 
-def frozen_claims(root: Path) -> list[str]:
-    """How the list came out, and a table for each kind of row."""
+def claims_list(root: Path) -> list[str]:
+    """How the list came out, and for each kind of row its table, folded."""
     rows = judge()
     lines = summary(rows).splitlines()
     for kind, title in KINDS.items():
         some = [row for row in rows if row.claim.kind == kind]
-        lines += ["", f"**{kind}. {title}**", "", *verdict_table(some).splitlines()]
+        lines += ["", f":::{{dropdown}} {kind}. {title} ({len(some)} rows)"]
+        lines += [*verdict_table(some).splitlines(), ":::"]
     return lines
 
 
@@ -129,7 +130,7 @@ LISTS: dict[str, tuple[str, str, Callable]] = {  # its files, its class, and its
     "exercise-index": ("book/*", "exercise-index", exercise_index),
     "time-to-learn": ("book/*", "time-to-learn", time_to_learn),
     "running-times": ("book/*", "running-times", running_times),
-    "frozen-claims": ("results/**/*", "wide-table frozen-claims", frozen_claims),
+    "claims-list": ("results/**/*", "wide-table claims-list", claims_list),
     "trained-models": ("results/*.json", "wide-table", trained_models),
 }
 

@@ -2,8 +2,9 @@
 
 ``results/claims.toml`` explains its fields at its head. A claim of kind A is a paper's own
 comparison, one of kind B a paper's comparison that we altered; both get a verdict. A question, of
-kind Q, gets an interval, but never a verdict. What was not run says why, and what lacks a run
-waits. :mod:`.verdicts` says how the claims came out.
+kind Q, gets an interval, but never a verdict. A row that is
+``outside`` the tally has its interval, but does not count. What was not run says why, and what
+lacks a run waits. :mod:`.verdicts` says how the claims came out.
 """
 
 import hashlib
@@ -34,6 +35,8 @@ KINDS = {
     "B": "Comparisons of the papers that we altered",
     "Q": "Questions of ours, and our measures of remarks",
 }
+
+CRITERIA = ("measure", "seen", "no chance", "duplicate")  # the head of claims.toml explains them
 
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
@@ -68,6 +71,7 @@ class Claim:
     also: str = ""
     reason: str = ""
     waits: str = ""
+    outside: str = ""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
@@ -81,6 +85,8 @@ class Claim:
             raise ValueError("a row with a reason why it is not run compares nothing")
         if self.first:
             self._can_be_run()
+        if self.outside and (not self.judged or self.criterion not in CRITERIA):
+            raise ValueError(f"a judged row is outside the tally by one of {', '.join(CRITERIA)}")
         return self
 
     def _can_be_run(self) -> None:
@@ -103,6 +109,16 @@ class Claim:
     def judged(self) -> bool:
         """Whether it gets a verdict, now or once its runs are there."""
         return self.runs and self.kind != "Q"
+
+    @property
+    def criterion(self) -> str:
+        """By which the row is outside the tally; "" of a row in it."""
+        return self.outside.partition(":")[0]
+
+    @property
+    def counted(self) -> bool:
+        """Whether its verdict is in the tally."""
+        return self.judged and not self.outside
 
     @property
     def their_difference(self) -> float | None:

@@ -72,7 +72,7 @@ MARGIN_AER = 0.02
 
 Expected = Literal["above", "below", "not below"]
 EXPECTED = ("above", "below", "not below")
-VERDICTS = ("agrees", "opposite", "no difference", "undecided")
+VERDICTS = ("same sign", "opposite sign", "no difference", "undecided")
 
 
 # ------------------------------------------------------------------------------------- metrics
@@ -458,14 +458,14 @@ def _over_sentences(first: System, second: System) -> tuple[Term, str]:
 class Decision:
     """A comparison, the interval that decides it, and the verdict.
 
-    - *agrees*: the whole interval lies on the side of 0 that the claim expects (for "not below":
+    - *same sign*: the whole interval lies on the side of 0 that the claim expects (for "not below":
       above -margin);
-    - *opposite*: it lies on the other side (for "not below": below -margin);
+    - *opposite sign*: it lies on the other side (for "not below": below -margin);
     - *no difference*: it covers 0 and lies within the margin on both sides;
     - *undecided*: none of these.
 
-    An interval that excludes 0 and lies within the margin *agrees* or is *opposite*: the sign is
-    known, and the reader sees that the difference is small.
+    An interval that excludes 0 and lies within the margin has a sign, the *same* or the
+    *opposite*, and the reader sees that the difference is small.
 
     Attributes:
         comparison: what was compared.
@@ -499,11 +499,11 @@ def decide(table: Sequence[Comparison], waiting: int = 0) -> list[Decision]:
     widened by the step-down of Holm (1979): the comparison with the smallest p-value of K gets the
     level 1 - ALPHA / K, the next 1 - ALPHA / (K - 1), and so on, up to the first whose interval
     does not exclude its bound; those after it all have that one's level. These intervals decide.
-    With probability 1 - ALPHA none of the table's *agrees* and *opposite* is wrong. A *no
+    With probability 1 - ALPHA none of the table's signs is wrong. A *no
     difference* stands on an interval of 1 - ALPHA / (those not decided) or more.
 
     Comparisons that still wait for their runs are counted as undecided. When they come, Holm's
-    procedure can only find more: a verdict of *agrees* or *opposite* stays, and looking at the
+    procedure can only find more: a sign, the *same* or the *opposite*, stays, and looking at the
     table as its rows come in costs nothing.
 
     Args:
@@ -528,7 +528,7 @@ def _decide(comparison: Comparison, level: float) -> Decision:
     verdict = "undecided"
     if low > bound or high < bound:
         upwards = comparison.expected != "below"
-        verdict = "agrees" if (low > bound) == upwards else "opposite"
+        verdict = "same sign" if (low > bound) == upwards else "opposite sign"
     elif comparison.expected != "not below" and margin and -margin < low and high < margin:
         verdict = "no difference"
     return Decision(comparison, level, low, high=high, verdict=verdict)

@@ -237,6 +237,7 @@ CLOSE = 0.5  # BLEU by which twice the updates may move a converged system
 PAIRS = 2  # seeds that are doubled
 FALLING = 0.05  # of its perplexity, in the tenth of all updates before the first halving
 NOT_TESTED = "convergence not tested by doubling"
+FOUND_WITH = "luong-dot"  # the recipes that systems of a corpus share
 
 Load = Callable[[str, int], Sequence[Run]]  # from SYSTEM-CORPUS and a number of seeds
 
@@ -250,20 +251,21 @@ class Trained:
         updates: of each seed.
         cpu_seconds: of training, the mean over seeds.
         converged: in words.
-        found_with_dot: its recipe was found with dot, and it has another score or local-p.
+        own_trials: trials of this very system found its recipe.
     """
 
     system: str
     updates: int
     cpu_seconds: float
     converged: str
-    found_with_dot: bool
+    own_trials: bool
 
     @property
     def text(self) -> str:
         """For a table."""
         cost = f"{self.updates:,} updates, {self.cpu_seconds:,.0f} CPU-seconds"
-        return f"{self.system}: {cost}; {self.converged}"
+        trials = "trials of its own" if self.own_trials else "no trials of its own"
+        return f"{self.system}: {cost}; {trials}; {self.converged}"
 
 
 def doubled(stem: str) -> str:
@@ -294,7 +296,7 @@ def trained(stem: str, runs: Sequence[Run], load: Load) -> Trained:
         converged = NOT_TESTED
     seconds = float(np.mean([run.history.cpu_seconds for run in runs]))
     system = stem.rpartition("-")[0]
-    return Trained(system, updates, seconds, converged, found_with_dot=found_with_dot(system))
+    return Trained(system, updates, seconds, converged, own_trials=own_trials(system))
 
 
 def fall(run: Run) -> float:
@@ -312,8 +314,9 @@ def fall(run: Run) -> float:
     return float(1 - end / begin)
 
 
-def found_with_dot(system: str) -> bool:
-    """Whether a system has another score than dot, or local-p, and no recipe of its own."""
-    own = read_plan()["systems"].get(system, {})
-    other = own.get("score", "dot") != "dot" or own.get("window") == "local-p"
-    return (other or own.get("model") == "concat_fixed") and "recipe" not in own
+def own_trials(system: str) -> bool:
+    """Whether trials of this very system found its recipe: dot, or what has a recipe of its own.
+
+    The recipe that all systems of a corpus share was found with dot.
+    """
+    return system == FOUND_WITH or "recipe" in read_plan()["systems"].get(system, {})

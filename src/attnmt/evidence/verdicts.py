@@ -27,6 +27,7 @@ import numpy as np
 
 from attnmt.checks import one_of
 from attnmt.evidence.claims import (
+    CRITERIA,
     KINDS,
     Claim,
     ClaimList,
@@ -59,6 +60,7 @@ from attnmt.evidence.comparison import (
 )
 from attnmt.evidence.plan import results_folder
 from attnmt.evidence.store import (
+    PAIRS,
     Load,
     Run,
     Trained,
@@ -74,7 +76,6 @@ NOT_RUN = "not run"
 WAITING = "waiting"
 NO_VERDICT = "no verdict"  # of a question
 DIGITS = {"bleu": 1, "aer": 3, "nats": 3, "cpu_seconds": 0}  # of a difference; else 2
-LIKELY = 0.8  # the power that a comparison should have
 PRECISION = 9  # significant digits of verdicts.json, so that it is the same on every machine
 
 # ---------------------------------------------------------------------------------------- systems
@@ -170,7 +171,8 @@ class Row:
         missing: what is missing, if it has no decision.
         power: that was expected of a row of kind A or B, in its group.
         power_seen: the same by the scatter that was seen.
-        trained: each of its systems, once: cost and convergence.
+        trained: each of its systems, once: cost, trials and convergence.
+        doubled: the difference after twice the updates, if both systems were trained so.
     """
 
     claim: Claim
@@ -180,6 +182,7 @@ class Row:
     power: float | None = None
     power_seen: float | None = None
     trained: tuple[Trained, ...] = ()
+    doubled: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -190,20 +193,44 @@ class Row:
 
     @property
     def verdict_in_full(self) -> str:
-        """The verdict with its condition; the power beside *undecided* and *waiting*."""
+        """The verdict and which sides had trials; the power beside *undecided* and *waiting*."""
+        likely = f" (power {self.least_power:.0%})" if self.power is not None else ""
         if self.decision is None:
-            likely = "" if self.power is None else f" (power {self.power:.0%})"
             return f"{self.verdict}: {self.missing}{likely}"
-        if self.verdict == "undecided":
-            return f"undecided (power {self.power:.0%}; by the scatter seen {self.power_seen:.0%})"
-        if self.claim.judged and any(one.found_with_dot for one in self.trained):
-            return f"{self.verdict}, under a recipe found with dot"
-        return self.verdict
+        if not self.claim.judged:
+            return self.verdict
+        full = self.verdict + (likely if self.verdict == "undecided" else "")
+        full += f"; trials: {self.trials}"
+        return f"outside the tally ({self.claim.outside}); {full}" if self.claim.outside else full
+
+    @property
+    def least_power(self) -> float | None:
+        """The lesser of the two powers: by the scatter that was expected, and that was seen."""
+        return min((one for one in (self.power, self.power_seen) if one is not None), default=None)
+
+    @property
+    def trials(self) -> str:
+        """Which sides have a recipe that trials of their own found."""
+        own = sum(one.own_trials for one in self.trained)
+        return "both sides" if own == len(self.trained) else "one side" if own else "neither side"
+
+    @property
+    def theirs_lies(self) -> str:
+        """Where the paper's number is: inside, above or below our interval; "" if there is none."""
+        number = self.claim.their_difference
+        if number is None or self.decision is None:
+            return ""
+        return lies(number, self.decision.low, self.decision.high)
 
     @property
     def ours(self) -> str:
         """The difference and its interval, with its digits."""
         return self.decision.text(digits(self.claim)) if self.decision else ""
+
+
+def lies(number: float, low: float, high: float) -> str:
+    """Where a number is: inside, above or below an interval."""
+    return "below" if number < low else "above" if number > high else "inside"
 
 
 def digits(claim: Claim) -> int:
@@ -265,7 +292,7 @@ def judge_runs(claims: ClaimList | None = None, load: Load = recorded) -> list[R
         one = found[claim.id]
         seen = power_of(claim, size, one.scatter) if claim.judged else None
         decision = decisions.get(claim.id) or decide([one.comparison])[0]
-        rows.append(Row(claim, decision, one.means, "", power, seen, one.trained))
+        rows.append(Row(claim, decision, one.means, "", power, seen, one.trained, one.doubled))
     return rows
 
 
@@ -298,6 +325,7 @@ class Found(NamedTuple):
     means: tuple[float, float]
     trained: tuple[Trained, ...]
     scatter: Scatter
+    doubled: float | None
 
 
 def _compared(claim: Claim, sides: Sides) -> Found:
@@ -324,7 +352,22 @@ def _compared(claim: Claim, sides: Sides) -> Found:
         for system in (first, second)
         if not system.fixed
     ]
-    return Found(one, means, tuple(costs.values()), (of_systems, one.sentences))
+    return Found(
+        one, means, tuple(costs.values()), (of_systems, one.sentences), _doubled(claim, sides)
+    )
+
+
+def _doubled(claim: Claim, sides: Sides) -> float | None:
+    """The difference on the test set after twice the updates; None if a system lacks the runs."""
+    score = {"bleu": lambda run: run.bleu.score, "nats": lambda run: math.log(run.test_perplexity)}
+    names = [side for side in (claim.first, claim.second) if isinstance(side, str)]
+    if claim.metric not in score or claim.parts != ("test",) or "@" in "".join(names):
+        return None
+    twice = [sides.load(doubled(name), PAIRS) for name in names]
+    if len(twice) < 2 or any(len(runs) < PAIRS for runs in twice):
+        return None
+    first, second = (float(np.mean([score[claim.metric](r) for r in runs])) for runs in twice)
+    return first - second
 
 
 # ------------------------------------------------------------------------------------ the file
@@ -393,6 +436,7 @@ def _stored(row: Row) -> dict[str, Any]:
         "over_seeds": _stored_term(one.seeds),
         "over_sentences": _stored_term(one.sentences),
         "trained": [asdict(t) | {"cpu_seconds": round(t.cpu_seconds)} for t in row.trained],
+        "doubled": None if row.doubled is None else _rounded(row.doubled),
     }
 
 
@@ -422,7 +466,8 @@ def _row(claim: Claim, stored: dict[str, Any]) -> Row:
     )
     decision = Decision(one, stored["level"], *stored["interval"], verdict=stored["decision"])
     sides = tuple(Trained(**side) for side in stored["trained"])
-    return Row(claim, decision, tuple(stored["means"]), trained=sides, **powers)
+    twice = stored["doubled"]
+    return Row(claim, decision, tuple(stored["means"]), trained=sides, doubled=twice, **powers)
 
 
 def _term(stored: dict[str, float | None]) -> Term:
@@ -433,54 +478,80 @@ def _term(stored: dict[str, float | None]) -> Term:
 # ------------------------------------------------------------------------------------ tables
 
 
-def likely_decided(rows: Sequence[Row], kind: Kind = "A") -> tuple[int, int]:
-    """How many judged rows of a kind had an expected power of 80%; how many of them are decided."""
-    sure = [row for row in rows if row.claim.kind == kind and row.decision and row.claim.judged]
-    sure = [row for row in sure if row.power >= LIKELY]
-    return len(sure), sum(row.verdict != "undecided" for row in sure)
+def tally(rows: Sequence[Row], kind: Kind) -> Counter[str]:
+    """How the rows of a kind came out, without those that are outside the tally."""
+    return Counter(row.verdict for row in rows if row.claim.kind == kind and not row.claim.outside)
+
+
+def paper_inside(rows: Sequence[Row]) -> tuple[int, int]:
+    """Of all rows with the paper's sign and a number of the paper, how many intervals contain it.
+
+    Those outside the tally are counted, too.
+    """
+    same = [row for row in rows if row.verdict == VERDICTS[0] and row.theirs_lies]
+    return sum(row.theirs_lies == "inside" for row in same), len(same)
 
 
 def summary(rows: Sequence[Row]) -> str:
     """How the rows came out, as a list in Markdown: kind A, then kind B, never both in one number.
 
-    Of those that were likely to be decided it says how many were decided.
+    Then how many rows are outside the tally, and by which criterion.
     """
     lines = []
     for kind in ("A", "B"):
-        some = [row for row in rows if row.claim.kind == kind]
-        counts = Counter(row.verdict for row in some)
-        shown = (*VERDICTS, WAITING, NOT_RUN)
-        tally = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in shown)
-        sure, decided = likely_decided(rows, kind)
+        counts = tally(rows, kind)
+        shown = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in (*VERDICTS, WAITING))
         lines.append(
-            f"- **{kind}. {KINDS[kind]}**: {len(some)}. {tally}. Of the {sure} that were judged "
-            f"with an expected power of {LIKELY:.0%} or more, {decided} are decided."
+            f"- **{kind}. {KINDS[kind]}**: {counts.total() - counts[NOT_RUN]} in the tally. "
+            f"{shown}. Besides, {NOT_RUN}: {counts[NOT_RUN]}."
         )
+    left = Counter(row.claim.criterion for row in rows if row.claim.outside)
+    shown = ", ".join(f"{criterion}: {left[criterion]}" for criterion in CRITERIA)
+    lines.append(f"- **Outside the tally**: {left.total()}. {shown}.")
+    inside, same = paper_inside(rows)
+    lines.append(
+        f"- Of the {same} intervals on the paper's side of zero whose paper gives a number, "
+        f"{inside} contain that number (rows outside the tally are counted here)."
+    )
     questions = sum(row.claim.kind == "Q" for row in rows)
     lines.append(f"- **Q. {KINDS['Q']}**: {questions}. They have numbers and no verdict.")
     return "\n".join(lines)
 
 
 def verdict_table(rows: Sequence[Row]) -> str:
-    """The rows as a Markdown table: the paper's difference beside ours, the verdict, the cost."""
-    head = ("claim", "kind", "verdict", "theirs", "ours", "seeds", "trained", "where")
+    """The rows as a Markdown table: the verdict, the paper's difference beside ours, the cost.
+
+    Beside the paper's difference stands where it lies: inside, above or below our interval.
+    """
+    head = ("verdict", "claim", "theirs", "ours", "kind", "seeds", "trained", "where")
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for row in rows:
         claim = row.claim
         there = claim.their_difference
-        theirs = "–" if there is None else f"{there:+.{digits(claim)}f}".replace("-", "−")
+        theirs = "–" if there is None else _signed(there, claim)
         cells = [
-            claim.claim,
-            claim.kind + (f": {claim.altered}" if claim.altered else ""),
             row.verdict_in_full,
-            theirs,
-            row.ours or "–",
+            claim.claim,
+            ", ".join(filter(None, (theirs, row.theirs_lies))),
+            (row.ours or "–") + twice_as_long(row),
+            claim.kind + (f": {claim.altered}" if claim.altered else ""),
             " and ".join(str(number) for number in claim.seeds if number) or "–",
             ". ".join(one.text for one in row.trained) or "–",
             f"{claim.paper}, {claim.place}" + (f"; {claim.also}" if claim.also else ""),
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
+
+
+def twice_as_long(row: Row) -> str:
+    """The difference after twice the updates, for a table; "" where it was not measured."""
+    if row.doubled is None:
+        return ""
+    return f"; after twice the updates {_signed(row.doubled, row.claim)}"
+
+
+def _signed(difference: float, claim: Claim) -> str:
+    return f"{difference:+.{digits(claim)}f}".replace("-", "−")
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def test_theirs_and_ours_are_on_one_axis():
 
 def test_what_the_claim_says_is_to_the_right_of_zero():
     """A lower perplexity supports a claim that it is lower."""
-    assert LOWER.verdict == "agrees" and LOWER.decision.high < 0
+    assert LOWER.verdict == "same sign" and LOWER.decision.high < 0
     middle, low, high = forest.ours(LOWER)
     assert 0 < low < middle < high
     assert middle == pytest.approx(-LOWER.decision.difference)
@@ -114,9 +114,10 @@ def test_what_the_claim_says_is_to_the_right_of_zero():
 
 def test_a_row_has_its_numbers_and_verdict_also_for_those_who_do_not_see_the_drawing():
     plot = forest.forest([AHEAD, NEVER])
-    assert "+10.0 (+8.9 to +11.1), kind B: agrees" in repr(plot)
+    beside = ["+10.0 (+8.9 to +11.1)", "kind B: same sign", "the paper's +8.9 is inside"]
+    assert ", ".join(beside) in repr(plot)
     (panel,) = shown(plot)
-    assert panel.beside[0] == ["+10.0 (+8.9 to +11.1)", "kind B: agrees"]
+    assert panel.beside[0] == beside
     assert panel.titles[0] == "the paper +8.9, ours +10.0 (+8.9 to +11.1)"
     assert panel.titles[1].startswith("the paper ") and "ours" not in panel.titles[1]
 
@@ -134,7 +135,20 @@ def test_a_question_has_numbers_and_no_verdict():
     assert panel.beside == [["+10.0 (+8.9 to +11.1)", "question"]]
     assert panel.margins == [[]]
     (((*_, colour),),) = panel.ours
-    assert (ASKED.decision.verdict, colour) == ("agrees", forest.INK)
+    assert (ASKED.decision.verdict, colour) == ("same sign", forest.INK)
+
+
+def test_a_row_outside_the_tally_says_so_and_has_no_colour_of_a_verdict():
+    outside = replace(AHEAD, claim=replace(AHEAD.claim, outside="duplicate: another"))
+    (panel,) = shown(forest.forest([outside]))
+    assert panel.beside[0][1] == "kind B: same sign, outside the tally"
+    assert panel.ours[0][0][-1] == forest.INK
+
+
+def test_the_papers_number_lies_where_the_drawing_shows_it():
+    """Of a lower perplexity the numbers are turned round, and so is the place."""
+    assert LOWER.theirs_lies == "above"  # -0.13 nats beside an interval around -0.4
+    assert forest.place_of_theirs(LOWER) == ["the paper's +0.132 is below"]
 
 
 def test_each_unit_has_an_axis_of_its_own():
@@ -173,8 +187,8 @@ def test_a_claim_is_drawn_twice():
     (panel,) = shown(forest.before_and_after([before], [AHEAD], ("then", "now")))
     ((_, old, _, y_old, grey), (_, new, _, y_new, colour)), *_ = panel.ours
     assert [difference(panel, x) for x in (old, new)] == pytest.approx([3.0, 10.0], abs=0.1)
-    assert y_old < y_new and grey == forest.EARLIER and colour == forest.COLOURS["agrees"]
-    assert panel.beside == [["then: undecided", "now: agrees"]]
+    assert y_old < y_new and grey == forest.EARLIER and colour == forest.COLOURS["same sign"]
+    assert panel.beside == [["then: undecided", "now: same sign"]]
     assert panel.titles[0].startswith("then +3.0 (") and "; now +10.0 (" in panel.titles[0]
 
 

@@ -9,10 +9,10 @@ import pytest
 from attnmt.evidence.claims import load_claims, power_of
 from attnmt.evidence.comparison import Comparison, Term, decide
 
-# Of the list as it was frozen, with the plan of its systems and the rule.
-FROZEN = "8b269a1efe55ca4e28de5ec73c4e8483e7c1fa63318d0122078118906c246581"
+# Of the list as it stands, with the plan of its systems and the rule.
+FROZEN = "4e463398b24de29e56c8289a2db79fe4331434a97b10f9948f0c0b84be2b6b84"
 CHANGED = """
-The frozen list, the plan of its systems (runs.toml) or the rule (ALPHA, CORRECTION, RESAMPLES and
+The list, the plan of its systems (runs.toml) or the rule (ALPHA, CORRECTION, RESAMPLES and
 SEED of comparison.py; CLOSE and FALLING of store.py) is another one. If that was not meant,
 undo it. If it was, say so: add to [[changes]] of results/claims.toml the date, what changed and
 why, which of the runs concerned had been seen, and the new sum
@@ -21,7 +21,7 @@ put the same sum into FROZEN in this file, and run: make verdicts"""
 LIST = load_claims()
 
 
-def test_the_list_is_frozen():
+def test_the_list_has_not_changed_unseen():
     assert LIST.sha256 == FROZEN == LIST.changes[-1]["sha256"], CHANGED.format(found=LIST.sha256)
     assert all(change["why"] and isinstance(change["date"], date) for change in LIST.changes)
 
@@ -84,6 +84,7 @@ def test_a_row_takes_margin_and_scatter_of_its_corpus_unless_it_has_its_own(tmp_
         ({"kind": "B"}, 'kind B needs "altered"'),
         ({"altered": "no feeding"}, "is of kind B"),
         ({"color": "red"}, "one: color"),
+        ({"outside": "too dear"}, "outside the tally by one of measure, seen"),
         ({"first": "a-multi30k"}, "need gap, margin, scatter and sentences"),
     ],
 )
@@ -111,7 +112,7 @@ def test_the_power_is_that_of_simulated_seeds(id, seeds):
         mean = claim.gap + luck[0].mean() - sum(values.mean() for values in luck[1:])
         mean += claim.sentences * rng.normal()
         one = Comparison(mean, seen, Term(claim.sentences**2), "", claim.expected, claim.margin)
-        decided += decide([one])[0].verdict in ("agrees", "opposite")
+        decided += decide([one])[0].verdict in ("same sign", "opposite sign")
     assert power_of(claim) == pytest.approx(decided / 1_000, abs=0.05)
 
 

@@ -126,19 +126,19 @@ def narrow(difference: float, half: float, **more) -> Comparison:
 @pytest.mark.parametrize(
     ("difference", "half", "expected", "margin", "verdict"),
     [
-        (2.0, 1.0, "above", 1.0, "agrees"),
-        (2.0, 1.0, "below", 1.0, "opposite"),
-        (-2.0, 1.0, "above", 1.0, "opposite"),
-        (-2.0, 1.0, "below", 1.0, "agrees"),
+        (2.0, 1.0, "above", 1.0, "same sign"),
+        (2.0, 1.0, "below", 1.0, "opposite sign"),
+        (-2.0, 1.0, "above", 1.0, "opposite sign"),
+        (-2.0, 1.0, "below", 1.0, "same sign"),
         (0.5, 1.0, "above", 1.0, "undecided"),  # from -0.5 to 1.5
         (0.2, 0.5, "above", 1.0, "no difference"),
         (0.2, 0.5, "above", None, "undecided"),  # nobody agreed on a margin
-        (0.5, 0.2, "above", 1.0, "agrees"),  # small, but above 0
-        (0.5, 0.2, "below", 1.0, "opposite"),
-        (-0.5, 0.2, "not below", 1.0, "agrees"),
-        (3.0, 0.2, "not below", 1.0, "agrees"),
+        (0.5, 0.2, "above", 1.0, "same sign"),  # small, but above 0
+        (0.5, 0.2, "below", 1.0, "opposite sign"),
+        (-0.5, 0.2, "not below", 1.0, "same sign"),
+        (3.0, 0.2, "not below", 1.0, "same sign"),
         (-0.9, 0.2, "not below", 1.0, "undecided"),
-        (-2.0, 0.2, "not below", 1.0, "opposite"),
+        (-2.0, 0.2, "not below", 1.0, "opposite sign"),
     ],
 )
 def test_verdicts(difference, half, expected, margin, verdict):

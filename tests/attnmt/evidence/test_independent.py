@@ -155,7 +155,7 @@ def margin(row):
 
 def verdict(row, low, high):
     if low > 0 or high < 0:
-        return "agrees" if (low > 0) == (row["expected"] == "above") else "opposite"
+        return "same sign" if (low > 0) == (row["expected"] == "above") else "opposite sign"
     return "no difference" if -margin(row) < low and high < margin(row) else "undecided"
 
 

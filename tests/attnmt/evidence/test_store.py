@@ -14,9 +14,9 @@ from attnmt.evidence.store import (
     CLOSE,
     NOT_TESTED,
     fall,
-    found_with_dot,
     load_run,
     load_statistics,
+    own_trials,
     packed_chrf,
     recorded,
     save_run,
@@ -193,10 +193,11 @@ def test_the_fall_is_that_of_a_tenth_of_the_updates_before_the_first_halving():
     assert fall(constant) == 0
 
 
-def test_other_scores_and_local_p_have_a_recipe_found_with_dot(monkeypatch):
-    with_dot = {"luong-general", "luong-local-p", "luong-concat-fixed", "luong-local-p-dot-feeding"}
-    assert all(map(found_with_dot, with_dot | {"ladder-location"}))
-    assert not any(map(found_with_dot, ("luong-dot", "rnnsearch", "luong-feeding", "rnnencdec")))
+def test_only_dot_and_recipes_of_their_own_were_found_by_trials_of_the_system(monkeypatch):
+    """The recipe of a corpus was found with dot; whatever else has it, baselines too, had none."""
+    without = {"luong-general", "luong-feeding", "rnnsearch", "rnnencdec", "sutskever"}
+    assert not any(map(own_trials, without | {"ladder-base", "luong-local-p-dot-feeding"}))
+    assert all(map(own_trials, ("luong-dot", "luong-general-tuned", "attention-only")))
     tuned = {"score": "general", "recipe": {"learning_rate": 2e-3}}
     monkeypatch.setattr(store, "read_plan", lambda: {"systems": {"tuned": tuned}})
-    assert not found_with_dot("tuned")
+    assert own_trials("tuned")

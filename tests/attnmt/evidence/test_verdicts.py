@@ -3,11 +3,16 @@
 ``test_independent.py`` judges the whole list again, by other code.
 """
 
+import tomllib
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from attnmt.evidence import verdicts
-from attnmt.evidence.claims import ClaimList, load_claims
-from attnmt.evidence.comparison import compare, constant
+from attnmt.evidence.claims import ClaimList, corpus_in_name, load_claims
+from attnmt.evidence.comparison import VERDICTS, compare, constant
+from attnmt.evidence.plan import results_folder
 from attnmt.evidence.store import load_statistics, recorded
 from attnmt.evidence.verdicts import (
     NotRecorded,
@@ -15,10 +20,12 @@ from attnmt.evidence.verdicts import (
     fingerprint,
     judge,
     judge_runs,
-    likely_decided,
+    lies,
     measured,
+    paper_inside,
     read_verdicts,
     summary,
+    tally,
     verdict_table,
     write_verdicts,
 )
@@ -55,9 +62,10 @@ def test_a_row_waits_until_both_systems_have_the_seeds_that_it_names():
     assert second.verdict == "waiting" and second.power > 0.9
 
 
-def test_a_row_that_waits_for_a_measurement_is_not_judged(whole):
-    assert whole["l7-sharp-local-p"].verdict == "waiting"
-    assert "do not add up to one" in whole["l7-sharp-local-p"].verdict_in_full
+def test_a_row_that_waits_for_a_measurement_is_not_judged():
+    waits = replace(LIST["q-beam"], waits="to be measured again")
+    (row,) = judge_runs(ClaimList((waits,)))
+    assert (row.verdict, row.verdict_in_full) == ("waiting", "waiting: to be measured again")
 
 
 # ------------------------------------------------------------------------- the one judged list
@@ -110,34 +118,81 @@ def test_verdicts_older_than_what_they_were_judged_from_are_refused(changed, tmp
 
 
 def test_the_summary_counts_kind_a_then_kind_b_and_never_both_in_one_number(whole):
-    lines = summary(list(whole.values())).splitlines()
-    assert len(lines) == 3
-    for kind, line in zip("ABQ", lines, strict=True):
-        rows = [row for row in whole.values() if row.claim.kind == kind]
-        assert line.startswith(f"- **{kind}. ") and f"**: {len(rows)}. " in line
-        if kind != "Q":
-            for verdict in ("agrees", "opposite", "no difference", "undecided", "waiting"):
-                assert f"{verdict}: {sum(row.verdict == verdict for row in rows)}," in line
-    assert "Of the 0 that were judged" in summary(judge_runs(LIST, lambda name, seeds: []))
-    sure = [r for r in whole.values() if r.claim.kind == "A" and r.decision and r.power >= 0.8]
-    decided = sum(row.verdict != "undecided" for row in sure)
-    assert likely_decided(list(whole.values())) == (len(sure), decided)
+    rows = list(whole.values())
+    lines = summary(rows).splitlines()
+    for kind, line in zip("AB", lines, strict=False):
+        some = [row for row in rows if row.claim.kind == kind and not row.claim.outside]
+        judged = sum(row.claim.counted for row in some)
+        assert line.startswith(f"- **{kind}. ") and f"**: {judged} in the tally. " in line
+        for verdict in (*VERDICTS, "waiting"):
+            count = sum(row.verdict == verdict for row in some)
+            assert tally(rows, kind)[verdict] == count and f"{verdict}: {count}" in line
+    outside = sum(bool(row.claim.outside) for row in rows)
+    assert lines[2].startswith(f"- **Outside the tally**: {outside}. measure: ")
+    inside, same = paper_inside(rows)
+    assert f"Of the {same} intervals" in lines[3] and f" {inside} contain" in lines[3]
+    low, high = whole["l1-reverse"].decision.low, whole["l1-reverse"].decision.high
+    assert [lies(x, low, high) for x in (low - 1, low, high + 1)] == ["below", "inside", "above"]
 
 
-def test_the_table_shows_kind_cost_convergence_and_what_is_missing(whole):
+def test_the_criteria_for_what_counts_are_those_of_the_lists_head(whole):
+    """No chance by the interval alone; one row of each set of duplicates counts."""
+    file = tomllib.loads((results_folder() / "claims.toml").read_text(encoding="utf-8"))
+    judged = [row for row in whole.values() if row.claim.judged]
+    left = [row for row in judged if row.claim.criterion not in ("measure", "seen")]
+    twins: dict[tuple, list] = {}
+    for row in left:
+        claim = row.claim
+        corpus = corpus_in_name(claim.first).replace("joined30", "joined")
+        widest = file["defaults"][corpus][claim.metric]["margin"]
+        hopeless = (row.decision.high - row.decision.low) / 2 > 5 * widest
+        assert (claim.criterion == "no chance") == hopeless, claim.id
+        if hopeless:
+            continue
+        if claim.theirs:
+            numbers = claim.metric, claim.theirs, corpus_in_name(claim.first)
+            twins.setdefault((claim.paper, *numbers), []).append(claim)
+        if claim.metric in ("bleu", "nats"):
+            sides = frozenset((claim.first, claim.second))
+            twins.setdefault((claim.paper, sides), []).append(claim)
+    explained = {}
+    for same in filter(lambda same: len(same) > 1, twins.values()):
+        (counts,) = [claim for claim in same if claim.counted]
+        explained |= {one.id: f"duplicate: {counts.id}" for one in same if one is not counts}
+    outside = {row.claim.id: row.claim.outside for row in judged}
+    assert explained == {id: why for id, why in outside.items() if why.startswith("duplicate")}
+
+
+def test_doubled_differences_are_of_both_systems_or_of_none(whole):
+    """From the runs' own scores, two seeds of each."""
+    row = whole["l1-reverse"]
+    scores = [
+        np.mean([run.bleu.score for run in recorded(f"{name}-doubled-grammar", 2)])
+        for name in ("sutskever", "sutskever-forward")
+    ]
+    assert row.doubled == pytest.approx(scores[0] - scores[1])
+    assert "after twice the updates +" in verdict_table([row])
+    assert whole["b1-search"].doubled is None, "only RNNencdec was doubled"
+
+
+def test_the_table_shows_the_verdict_first_and_cost_trials_and_what_is_missing(whole):
     chosen = ("l1-reverse", "l1-feeding", "l4-local-p-dot", "b1-phrase-based")
     (without_runs,) = judge_runs(some("l1-ladder-feeding"), lambda *_: [])
     lines = verdict_table([*(whole[id] for id in chosen), without_runs]).splitlines()
-    assert lines[0] == "| claim | kind | verdict | theirs | ours | seeds | trained | where |"
+    assert lines[0] == "| verdict | claim | theirs | ours | kind | seeds | trained | where |"
     reverse, feeding, local_p, phrases, ladder = lines[2:]
-    assert "| A | agrees | +1.3 | +6.2 (" in reverse and "| 3 and 3 |" in reverse
+    assert reverse.startswith("| same sign; trials: neither side | ")
+    assert "| +1.3, below | +6.2 (" in reverse and "| A | 3 and 3 |" in reverse
     assert "sutskever: 6,250 updates, " in reverse
-    assert "CPU-seconds; not converged after 6,250 updates" in reverse
-    assert "| B: here with dot; theirs with location | undecided (power " in feeding
-    assert "; by the scatter seen " in feeding
-    assert "| opposite, under a recipe found with dot |" in local_p
+    assert "CPU-seconds; no trials of its own; not converged after 6,250 updates" in reverse
+    power = min(whole["l1-feeding"].power, whole["l1-feeding"].power_seen)
+    assert feeding.startswith(f"| undecided (power {power:.0%}); trials: one side | ")
+    assert "| B: here with dot; theirs with location | " in feeding
+    outside = "| outside the tally (duplicate: l4-local-p-dot-feeding); opposite sign; trials: "
+    assert local_p.startswith(outside)
     assert "| waiting: ladder-feeding-multi30k has 0 of 3 seeds (power " in ladder
-    assert "| not run: no phrase-based system was trained here | +0.5 | – | – | – |" in phrases
+    assert phrases.startswith("| not run: no phrase-based system was trained here | ")
+    assert "| +0.5 | – | A | – | – |" in phrases
 
 
 # ------------------------------------------------------------------------------- what was measured

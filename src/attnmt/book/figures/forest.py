@@ -19,7 +19,7 @@ from html import escape
 
 from matplotlib.ticker import MaxNLocator
 
-from attnmt.evidence.verdicts import NO_VERDICT, Row, digits
+from attnmt.evidence.verdicts import NO_VERDICT, Row, digits, lies
 
 INK = "currentColor"  # of the page: black on white, or white on black
 UNITS = {
@@ -33,8 +33,8 @@ UNITS = {
     "cpu_seconds": "difference in CPU-seconds",
 }
 COLOURS = {  # seen on white and on black
-    "agrees": "#009e73",
-    "opposite": "#d55e00",
+    "same sign": "#009e73",
+    "opposite sign": "#d55e00",
     "no difference": "#0072b2",
     "undecided": INK,
     NO_VERDICT: INK,
@@ -105,8 +105,25 @@ def words_beside(row: Row) -> list[str]:
     """What stands beside a row: our numbers and the verdict, or why there is none."""
     if row.decision is None:
         return [f"{row.verdict}: {row.missing}"]
-    kind = f"kind {row.claim.kind}: {row.verdict}" if row.claim.judged else "question"
-    return [numbers(row), kind]
+    if not row.claim.judged:
+        return [numbers(row), "question"]
+    kind = f"kind {row.claim.kind}: {row.verdict}"
+    kind += ", outside the tally" if row.claim.outside else ""
+    return [numbers(row), kind, *place_of_theirs(row)]
+
+
+def place_of_theirs(row: Row) -> list[str]:
+    """Where the paper's number lies, in the claim's direction; empty if it gives none."""
+    number, found = theirs(row), ours(row)
+    if number is None or found is None:
+        return []
+    shown = f"{number:+.{digits(row.claim)}f}".replace("-", "−")
+    return [f"the paper's {shown} is {lies(number, *found[1:])}"]
+
+
+def colour_of(row: Row) -> str:
+    """That of its verdict; a row outside the tally is drawn like a question."""
+    return INK if row.claim.outside else COLOURS.get(row.verdict, INK)
 
 
 def label(row: Row) -> str:
@@ -172,10 +189,7 @@ def forest(rows: Sequence[Row]) -> Forest:
     Raises:
         ValueError: there are no rows.
     """
-    return Forest(
-        [Mark(row, words_beside(row), COLOURS.get(row.verdict, INK), paper=theirs(row))]
-        for row in rows
-    )
+    return Forest([Mark(row, words_beside(row), colour_of(row), paper=theirs(row))] for row in rows)
 
 
 def before_and_after(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> Forest:
