@@ -34,7 +34,7 @@ def test_the_plain_file_is_the_notebooks_code(text):
 
 def test_the_plain_file_is_python_without_what_only_the_book_needs(text):
     compile(text, "one_page.py", "exec")
-    assert "write_numbers" not in text and "google.colab" not in text
+    assert "write_numbers" not in text and "REPOSITORY" not in text
 
 
 def test_imports_are_found():
