@@ -4,10 +4,18 @@ import ast
 import re
 import textwrap
 
+MAGICS = re.compile(
+    r"^(?P<before>[ \t]*)(?:%+\w|!+\s*\w|\?+\w|[\w.]+\?+\s*$).*"  # %time f(1), !pip list, torch.nn?
+    r"|^(?P<kept>[ \t]*[\w, ]+=\s*)[%!]+\s*\w.*",  # names = !ls
+    flags=re.MULTILINE,
+)
+
 
 def without_magics(source: str) -> str:
-    """A cell's code, with `pass` in place of IPython's magics."""
-    return re.sub(r"^(\s*)[%!]+\w.*", r"\1pass", source, flags=re.MULTILINE)
+    """A cell's code, with `pass` or `None` in place of IPython's magics."""
+    return MAGICS.sub(
+        lambda found: f"{found['kept']}None" if found["kept"] else f"{found['before']}pass", source
+    )
 
 
 def parse(source: str) -> ast.Module:

@@ -3,12 +3,12 @@
     python -m press.colab.as_in_colab                              the shortest chapter
     python -m press.colab.as_in_colab book/03_x.ipynb book/04_y.ipynb
 
-A new virtual environment gets this Python, the book's torch, and everything else in Colab's
-versions (`versions.txt`), with a stand-in for the module `google.colab`. A copy of the tree,
-stamped with its own file address, plays the repository on the network. Each chapter lies alone in
-an empty folder, and its first code cell has to do the rest. At the end, nothing that Colab has may
-have changed its version. Where no package registry is reached, nothing is run, or with
-`ATTNMT_COLAB=required` it fails.
+A new virtual environment gets Colab's Python if this machine has it, otherwise this one, and what
+the book needs in Colab's versions (`versions.txt`). A copy of the tree, stamped with its own file
+address, plays the repository on the network. Each chapter lies alone in an empty folder, and its
+first code cell has to do the rest. At the end, nothing that Colab has may have changed its version.
+On Linux, `PIP_EXTRA_INDEX_URL` can name PyTorch's index of CPU builds, which saves gigabytes. Where
+no package registry is reached, nothing is run, or with `ATTNMT_COLAB=required` it fails.
 """
 
 import argparse
@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from pathlib import Path
 
 import nbformat
@@ -29,7 +28,8 @@ from press.colab.cell import stamped
 from press.colab.publish import publish
 from press.contents import ROOT, chapters, copy_tree
 from press.run.execute import children_seconds
-from press.run.stamps import pinned
+
+PYTHON = "python3.13"  # Colab's
 
 
 def reachable(folder: Path) -> bool:
@@ -40,16 +40,13 @@ def reachable(folder: Path) -> bool:
 
 def environment(folder: Path) -> Path:
     """A virtual environment like Colab's; returns its Python."""
-    venv.create(folder, with_pip=True)
+    found = shutil.which(PYTHON)
+    if found is None or subprocess.run([found, "-V"], capture_output=True).returncode:
+        found = sys.executable  # there is none, or a manager of Pythons has it switched off
+    subprocess.run([found, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    torch = f"torch=={pinned(ROOT / 'requirements.txt')['torch']}"
-    subprocess.run([*pip, torch], check=True)
-    subprocess.run([*pip, torch, "-r", Path(__file__).with_name("versions.txt")], check=True)
-    (packages,) = folder.glob("lib/python*/site-packages")
-    (packages / "google" / "colab").mkdir(parents=True)
-    (packages / "google" / "colab" / "__init__.py").touch()
-    (packages / "colab.pth").write_text("import google.colab\n")  # loaded before the first cell
+    subprocess.run([*pip, "-r", Path(__file__).with_name("versions.txt")], check=True)
     return python
 
 
@@ -115,6 +112,8 @@ def main() -> int:
         copy = repository(folder / "repository")
         python = environment(folder / "venv")
         before = versions(python)
+        told = subprocess.run([python, "-V"], check=True, capture_output=True, text=True).stdout
+        print(told.strip(), *(f"{name} {before[name]}" for name in ("torch", "numpy")), sep=", ")
         for path in paths:
             began = time.monotonic()
             used = children_seconds()

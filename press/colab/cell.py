@@ -1,4 +1,4 @@
-"""The first code cell of every chapter: in Colab it installs the book's package, elsewhere nothing.
+"""The first code cell of every chapter: where the book's package is missing, it installs it.
 
 The repository's address stands in one place, `_config.yml`. `make notebooks` writes the cell into
 each chapter that it executes, and `make publish` into all of them. The cell is tagged: the pages
@@ -6,6 +6,7 @@ leave it out, and a chapter's hash of its code does not depend on it.
 """
 
 import re
+import tomllib
 from pathlib import Path
 
 import nbformat
@@ -13,17 +14,38 @@ import nbformat
 from press.contents import ROOT, settings
 
 TAG = "colab"
-LACKING = "sacrebleu sacremoses"  # what Colab does not have
+KEPT = ("torch", "numpy")  # what a host has of these is not replaced, so it must be new enough
 
 CELL = """\
-# In Colab, this cell installs the book's package. Elsewhere it does nothing.
+# Where the book's package is missing, as in Colab, this installs it. Else nothing.
 import sys
+from glob import glob
+from importlib import metadata, util
+from subprocess import call
 
 REPOSITORY = "{repository}"
-if "google.colab" in sys.modules:
-    assert REPOSITORY, "This book has no address yet: see `make publish`"
-    %pip install --quiet {lacking}
-    %pip install --quiet --no-deps git+{{REPOSITORY}}"""
+if not util.find_spec("attnmt"):
+    for name, least in (("torch", {torch}), ("numpy", {numpy})):
+        for found in metadata.distributions(name=name):
+            if tuple(map(int, found.version.split(".")[:2])) < least:
+                sys.exit(f"{{name}} {{found.version}} is too old: update it and restart")
+    files = glob("attnmt*.whl") + glob("learning-to-align*.zip")
+    book = f"./{{files[0]}}[book]" if files else f"attnmt[book] @ git+{{REPOSITORY}}"
+    pip = [sys.executable, "-m", "pip", "install", "-q", book]
+    if not (files or REPOSITORY) or call(pip):
+        sys.exit("Not installed: this takes a network and an address, or a wheel here")"""
+
+
+def floors(root: Path = ROOT) -> dict[str, tuple[int, ...]]:
+    """The oldest versions of `KEPT` that the package takes, as `pyproject.toml` has them."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    least = dict(one.split(">=") for one in project["dependencies"])
+    return {name: tuple(map(int, least[name].split("."))) for name in KEPT}
+
+
+def cell_text(repository: str, root: Path = ROOT) -> str:
+    """The cell of a book with this address; empty if it has none."""
+    return CELL.format(repository=repository, **floors(root))
 
 
 def stamped(root: Path = ROOT) -> dict[str, str]:
@@ -55,7 +77,7 @@ def is_colab_cell(cell: nbformat.NotebookNode) -> bool:
 
 def put_cell(notebook: nbformat.NotebookNode, source: str) -> None:
     """Give the notebook its cell, before all other code; its outputs stay as they are."""
-    text = CELL.format(repository=source, lacking=LACKING)
+    text = cell_text(source)
     for cell in notebook.cells:
         if is_colab_cell(cell):
             cell.source = text

@@ -9,7 +9,8 @@ imports, functions, classes and constants of all cells, in their order. The chec
 it needs come from the book and have names of their own, so changes to them do not help. Each answer
 runs as a process of its own, in an empty folder, with limits on time, memory and the size of files,
 and all that it started is ended with it. That is no wall: it is other people's code on your
-machine. `book/for_lecturers.md` says how to put a container around it.
+machine. Where Linux has bubblewrap, a container is put around it, without network, and with nothing
+of yours to read or write; the first line says whether it is.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import astuple, dataclass
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -55,6 +57,10 @@ class Row:
     file: str
 
 
+UNCONTAINED = (
+    "No container: answers can read and change your files, use the network, and end this program. "
+    "On Linux, install bubblewrap."
+)
 COLUMNS = ("student", "exercise", "points", "feedback", "file")
 
 # --------------------------------------------------------------------------- what a learner wrote
@@ -81,10 +87,27 @@ def statements(notebook: nbformat.NotebookNode) -> tuple[list[Statement], list[s
         try:
             nodes = [node for node in parse(cell.source).body if not is_check(node)]
             texts = [ast.unparse(node) for node in nodes]
-            found += [Statement(text, *bound_and_read(text)) for text in texts]
+            found += [statement(text) for text in texts]
         except (SyntaxError, ValueError, RecursionError):
             broken.append(without_magics(cell.source))
     return found, broken
+
+
+def statement(text: str) -> Statement:
+    """A statement that sets `A.x` or `a[0]` belongs to the name; `import *` binds "*"."""
+    bound, read = bound_and_read(text)
+    outside = [ast.parse(text).body[0]]
+    for node in outside:
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            bound.add("*")
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            owner = node.value
+            while isinstance(owner, ast.Attribute | ast.Subscript):
+                owner = owner.value
+            bound |= {owner.id} if isinstance(owner, ast.Name) else set()
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            outside += ast.iter_child_nodes(node)
+    return Statement(text, bound, read)
 
 
 def answer(written: list[Statement], broken: list[str], name: str) -> str | None:
@@ -97,7 +120,7 @@ def answer(written: list[Statement], broken: list[str], name: str) -> str | None
         needed, more = set(), {name}
         while more - needed:
             needed |= more
-            more = {read for one in written if one.bound & needed for read in one.read}
+            more = {read for one in written if one.bound & needed for read in one.read} | {"*"}
         return "\n\n".join(one.text for one in written if one.bound & needed)
     seem = [source for source in broken if re.search(rf"\b(def|class) {name}\b", source)]
     return seem[-1] if seem else None
@@ -112,6 +135,13 @@ def is_check(node: ast.stmt) -> bool:
 
 # ------------------------------------------------------------------------------------ running it
 
+# What an answer sees of the environment, besides its folder.
+SURROUNDINGS = {
+    **{key: os.environ[key] for key in ("PATH", "LANG", "SYSTEMROOT") if key in os.environ},
+    "PYTHONPATH": str(ROOT / "src"),
+    "MPLBACKEND": "agg",
+    "OMP_NUM_THREADS": "1",
+}
 LIMITED = """\
 import os, sys
 try:
@@ -130,24 +160,52 @@ exec(compile(sys.stdin.read(), "answer", "exec"), {{"__name__": "__main__"}})
 """
 
 
-def verdict(mechanism: Mechanism, written: str, seconds: int = SECONDS) -> str:
-    """ "correct", or what went wrong in one line."""
+@cache
+def container(hidden: tuple[Path, ...]) -> tuple[str, ...]:
+    """The command that puts bubblewrap's container around another; empty where there is none.
+
+    Nothing can be written, there is no network, no process outside is seen, and of the user's own
+    folders, the book and what is `hidden`, only the package and Python can be read.
+    """
+    own = [
+        place for place in (Path.home(), ROOT, *hidden) if place.is_dir() and place.parent != place
+    ]
+    seen = [ROOT / "src", ROOT / "results", Path(sys.prefix), Path(sys.base_prefix)]
+    command = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
+    command += ["--dev", "/dev", "--proc", "/proc"]
+    command += [word for place in sorted(own) for word in ("--tmpfs", str(place))]
+    command += [word for place in seen for word in ("--ro-bind-try", str(place), str(place))]
+    command += [word for place in sorted(own) for word in ("--remount-ro", str(place))]
+    asked = "from importlib.util import find_spec as f; exit(not (f('torch') and f('attnmt')))"
+    try:
+        done = subprocess.run(
+            [*command, sys.executable, "-c", asked], env=SURROUNDINGS, capture_output=True
+        )
+    except OSError:  # there is no bubblewrap
+        return ()
+    return () if done.returncode else tuple(command)
+
+
+def verdict(
+    mechanism: Mechanism, written: str, seconds: int = SECONDS, hidden: tuple[Path, ...] = ()
+) -> str:
+    """ "correct", or what went wrong in one line; in a container, answers see nothing `hidden`."""
     end = secrets.token_hex()  # an answer cannot end the program early
     limits = LIMITED.format(seconds=seconds, memory=MEMORY, file=FILE, processes=most_processes())
-    kept = {key: os.environ[key] for key in ("PATH", "LANG", "SYSTEMROOT") if key in os.environ}
+    around = container(hidden)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name, "answer")
         folder.mkdir()
         home = {"HOME": str(folder), "TMPDIR": str(folder), "GRADED": end}
-        paths = {"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+        bound = ["--bind", str(folder), str(folder), "--chdir", str(folder)] if around else []
         with Path(name, "out").open("w+b") as out, Path(name, "err").open("w+b") as err:
             process = subprocess.Popen(
-                [sys.executable, "-c", limits],
+                [*around, *bound, sys.executable, "-c", limits],
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=err,
                 cwd=folder,
-                env=kept | home | paths,
+                env=SURROUNDINGS | home,
                 start_new_session=True,
             )
             try:
@@ -206,10 +264,11 @@ def complaint(stderr: str) -> str:
     return readable(lines[0]) if lines else ""
 
 
-def ended(code: int | None) -> str:
+def ended(code: int) -> str:
     """Why a program without a message ended."""
-    if code is not None and code < 0:
-        return f"it was ended by {signal.Signals(-code).name} before its check"
+    number = code - 128 if code > 128 else -code  # bubblewrap's way, and Python's
+    if number in set(signal.Signals):
+        return f"it was ended by {signal.Signals(number).name} before its check"
     return "it ended before its check"
 
 
@@ -283,12 +342,12 @@ def work(
         yield Row(student, "", 0, "no exercise of the book that can be checked", file), None, ""
 
 
-def checked_row(row: Row, mechanism: Mechanism | None, written: str) -> Row:
+def checked_row(row: Row, mechanism: Mechanism | None, written: str, folder: Path) -> Row:
     """The row with its verdict; what goes wrong on our side is one, too."""
     if mechanism is None:
         return row
     try:
-        feedback = verdict(mechanism, written)
+        feedback = verdict(mechanism, written, hidden=(folder,))
     except Exception as error:
         feedback = readable(f"could not be run: {type(error).__name__}: {error}")
     return Row(row.student, row.exercise, int(feedback == "correct"), feedback, row.file)
@@ -302,7 +361,7 @@ def grade(place: Path, jobs: int = 2) -> Iterator[tuple[Row, int, int]]:
     tasks = [task for path in paths for task in work(path, folder, book)]
     pool = ThreadPoolExecutor(jobs)
     try:
-        waiting = [pool.submit(checked_row, *task) for task in tasks]
+        waiting = [pool.submit(checked_row, *task, folder) for task in tasks]
         for number, done in enumerate(as_completed(waiting), 1):
             yield done.result(), number, len(tasks)
     finally:
@@ -350,10 +409,15 @@ def main() -> int:
         parser.error(f"--gradebook: there is no folder {options.gradebook.parent}")
     if options.jobs < 1:
         parser.error(f"--jobs must be at least 1, not {options.jobs}")
+    place = options.answers.resolve()
+    inside = container((place if place.is_dir() else place.parent,))
+    print("Each answer runs in a container of its own." if inside else UNCONTAINED, flush=True)
     rows = []
     try:
-        for row, number, of in grade(options.answers.resolve(), options.jobs):
+        for row, number, of in grade(place, options.jobs):
             rows.append(row)
+            if options.gradebook:  # at once: an answer without a container may end this program
+                write_gradebook(rows, options.gradebook)
             fields = (row.student, row.exercise or row.file, row.feedback)
             print(f"[{number}/{of}]", *map(readable, fields), sep="  ", flush=True)
     except Misplaced as error:

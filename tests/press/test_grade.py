@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from press.contents import ROOT
 from press.editions import grade
 from press.editions.gradescope import write_archive
 from press.editions.mechanisms import Mechanism
@@ -52,6 +54,13 @@ def verdict(*sources: str, seconds: int = grade.SECONDS) -> str:
         ("f = lambda x: x",),
         ("if True:\n    def f(x):\n        return x",),
         ("k = 0\nk += 1\ndef f(x):\n    return k * x",),
+        ("from math import *", "def f(x):\n    return floor(x)"),
+        ("%matplotlib inline\n! pip list\nnames = !ls\nlen?\n?len\n" + RIGHT,),
+        (
+            "class A:\n    pass",
+            "A.one = 1\nk = {}\nk['one'] = A",
+            "def f(x):\n    return k['one'].one",
+        ),
     ],
 )
 def test_what_works_in_the_notebook_works_here(sources):
@@ -105,6 +114,41 @@ def test_what_an_answer_leaves_running_is_ended_and_holds_nobody(apart):
     assert verdict(f"import subprocess\ndef f(x):\n    {started}\n    return x") == "correct"
     assert time.monotonic() - began < 60
     assert running(f"sleep {mark}") == []
+
+
+REACHED = """\
+import os, socket
+def f(x):
+    found = []
+    for name, done in {
+        "kill": lambda: os.kill(%d, 0),
+        "read": lambda: open(%r).read(),
+        "write": lambda: open(%r, "a"),
+        "list": lambda: os.listdir(%r).index("press"),
+        "network": lambda: socket.create_connection(("127.0.0.1", %d), 2),
+    }.items():
+        try:
+            done()
+            found.append(name)
+        except (OSError, ValueError):
+            pass
+    raise ValueError(found)
+"""
+
+
+def test_in_a_container_an_answer_reaches_nothing(tmp_path, monkeypatch):
+    """Neither the grader, other answers, the solutions, nor a server; without it, all of them."""
+    if not grade.container((tmp_path,)):
+        pytest.skip("no bubblewrap, or it may not be used here")
+    other = tmp_path / "other.ipynb"
+    other.write_text("")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        places = (os.getpid(), str(other), str(other), str(ROOT), server.getsockname()[1])
+        written = REACHED % places
+        assert grade.verdict(ONE, written, hidden=(tmp_path,)) == "ValueError: []"
+        monkeypatch.setattr(grade, "container", lambda hidden: ())
+        found = grade.verdict(ONE, written, hidden=(tmp_path,))
+    assert found == "ValueError: ['kill', 'read', 'write', 'list', 'network']"
 
 
 def test_an_answer_that_never_ends_is_told():

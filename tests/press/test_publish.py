@@ -1,19 +1,19 @@
-"""A copy's address: the Colab cell of every chapter, `make publish`, the buttons on the pages."""
+"""A copy's address: the first cell of every chapter, `make publish`, the buttons on the pages."""
 
+import os
 import re
 import subprocess
 import sys
-from types import ModuleType
+import venv
+from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
-from IPython.core.interactiveshell import InteractiveShell
 
 from press.colab import as_in_colab
 from press.colab.cell import (
-    CELL,
-    LACKING,
+    cell_text,
     is_colab_cell,
     put_cell,
     repository,
@@ -26,63 +26,122 @@ from press.contents import ROOT, chapters, copy_tree
 from press.run.stamps import code_hash, stale
 
 ADDRESS = "https://github.com/someone/somewhere"
+TEMPLATE = ROOT / "book" / "_template.ipynb"
 
 
-@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
-def test_the_first_code_cell_of_a_chapter_is_the_one_for_colab(path):
+@pytest.mark.parametrize("path", [*chapters(), TEMPLATE], ids=lambda path: path.stem)
+def test_the_first_code_cell_of_a_chapter_is_the_one_that_installs(path):
     code = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
-    assert code[0].source == CELL.format(repository=source(), lacking=LACKING)
+    assert code[0].source == cell_text(source())
     assert {"colab", "remove-cell"} <= set(code[0].metadata.tags)
     assert code[0].outputs == []
     assert [is_colab_cell(cell) for cell in code].count(True) == 1
 
 
+# --- hosts that a notebook may be opened on
+
+PIP = """\
+import pathlib, sys
+here = pathlib.Path(__file__).parents[1]
+with (here / "asked").open("a") as file:
+    print(*sys.argv[1:], file=file)
+if (here / "offline").exists():
+    sys.exit("ERROR: Could not find a version that satisfies the requirement hatchling")
+(here / "attnmt").mkdir()
+"""
+COLAB = {"torch": "2.11.0+cu128", "numpy": "2.1.3", "ipython": "7.34.0"}
+
+
+class Host:
+    """A Python of its own with stand-ins for pip and for what is installed; and a folder."""
+
+    def __init__(self, folder: Path, installed: dict[str, str]):
+        venv.create(folder / "venv", with_pip=False)
+        windows = folder / "venv" / "Scripts" / "python.exe"
+        self.python = windows if windows.exists() else folder / "venv" / "bin" / "python"
+        self.beside = folder / "beside"
+        self.beside.mkdir()
+        (self.packages,) = (folder / "venv").glob("[Ll]ib/**/site-packages")
+        (self.packages / "pip").mkdir()
+        (self.packages / "pip" / "__main__.py").write_text(PIP)
+        for name, version in installed.items():
+            info = self.packages / f"{name}-{version}.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+
+    def run(self, address: str, then: str = "") -> str:
+        """Run the cell, and what follows it; returns what stopped it."""
+        kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        command = [self.python, "-c", f"{cell_text(address)}\n{then}"]
+        done = subprocess.run(command, cwd=self.beside, env=kept, capture_output=True, text=True)
+        assert bool(done.returncode) == bool(done.stderr), done.stderr
+        return done.stderr
+
+    def asked(self) -> list[str]:
+        """What pip was asked to do."""
+        path = self.packages / "asked"
+        return path.read_text().splitlines() if path.exists() else []
+
+
 @pytest.fixture
-def shell(monkeypatch):
-    """Runs the cell in IPython; returns what %pip was asked to do, and the error if any."""
-    monkeypatch.delenv("VIRTUAL_ENV", raising=False)  # another than that of the tests
-    shell = InteractiveShell()
-
-    def run(address: str, colab: bool):
-        asked = []
-        shell.register_magic_function(asked.append, "line", "pip")
-        if colab:
-            monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
-        result = shell.run_cell(CELL.format(repository=address, lacking=LACKING))
-        return asked, result.error_in_exec
-
-    yield run
-    shell.history_manager.end_session()
-    InteractiveShell.clear_instance()
+def host(tmp_path):
+    """A host with Colab's versions, or with others."""
+    return lambda installed=COLAB: Host(tmp_path, installed)
 
 
-def test_in_colab_the_cell_installs_the_package_and_what_colab_lacks(shell):
-    asked, error = shell(f"{ADDRESS}@course", colab=True)
-    assert error is None
-    assert asked == [
-        f"install --quiet {LACKING}",
-        f"install --quiet --no-deps git+{ADDRESS}@course",
-    ]
-    assert not re.search("torch|numpy|ipython", " ".join(asked))
+@pytest.mark.parametrize("installed", [COLAB, {}, {"torch": "2.15.0", "numpy": "3.0.0"}])
+def test_the_cell_installs_the_package_and_the_next_cell_has_it(host, installed):
+    """In Colab; in a Jupyter that has nothing; where all is newer. Run twice, it does nothing."""
+    here = host(installed)
+    assert here.run(f"{ADDRESS}@course", then="import attnmt") == ""
+    assert here.asked() == [f"install -q attnmt[book] @ git+{ADDRESS}@course"]
+    assert here.run(f"{ADDRESS}@course", then="import attnmt") == ""
+    assert len(here.asked()) == 1
 
 
-def test_in_colab_without_an_address_the_cell_says_so(shell, capsys):
-    asked, error = shell("", colab=True)
-    assert asked == []
-    assert "has no address yet: see `make publish`" in str(error)
-    assert "has no address yet" in capsys.readouterr().out
+def test_where_the_package_is_the_cell_does_nothing(host):
+    """Whatever else is there: this is how the book itself runs."""
+    here = host({"numpy": "1.26.4"})
+    (here.packages / "attnmt").mkdir()
+    assert here.run("") == here.run(ADDRESS) == ""
+    assert here.asked() == []
 
 
-@pytest.mark.parametrize("address", ["", ADDRESS])
-def test_elsewhere_the_cell_does_nothing(shell, address, capsys):
-    assert shell(address, colab=False) == ([], None)
-    assert capsys.readouterr().out == ""
+@pytest.mark.parametrize(
+    ("name", "version", "enough"),
+    [
+        ("numpy", "2.0.2", False),
+        ("numpy", "1.26.4", False),
+        ("torch", "2.10.0+cpu", False),
+        ("torch", "2.12.0.dev20260101", True),
+        ("numpy", "2.10.0", True),
+    ],
+)
+def test_what_a_host_has_must_be_new_enough_for_the_package(host, name, version, enough):
+    """It is not replaced, so the cell names it and stops before anything is installed."""
+    here = host(COLAB | {name: version})
+    stopped = here.run(ADDRESS)
+    assert stopped == ("" if enough else f"{name} {version} is too old: update it and restart\n")
+    assert len(here.asked()) == enough
 
 
-def test_what_colab_lacks_are_requirements_of_the_package():
-    required = (ROOT / "pyproject.toml").read_text(encoding="utf8")
-    for name in LACKING.split():
-        assert f'"{name}>=' in required
+@pytest.mark.parametrize("name", ["attnmt-2.0.0-py3-none-any.whl", "learning-to-align-student.zip"])
+def test_a_file_beside_the_notebook_is_installed_without_an_address(host, name):
+    here = host()
+    (here.beside / name).touch()
+    assert here.run("", then="import attnmt") == ""
+    assert here.asked() == [f"install -q ./{name}[book]"]
+
+
+def test_without_a_network_or_an_address_one_sentence_says_what_it_takes(host):
+    here = host()
+    stopped = here.run("")
+    assert re.fullmatch(r"Not installed: this takes a network and an address.*\n", stopped)
+    assert here.asked() == []
+    (here.packages / "offline").touch()
+    pip, told = here.run(ADDRESS, then="print('went on')").splitlines()
+    assert pip.startswith("ERROR")
+    assert f"{told}\n" == stopped
 
 
 def test_the_cell_goes_before_all_code_and_leaves_the_hash():
