@@ -86,13 +86,10 @@ def bound_and_read(source: str) -> tuple[set[str], set[str]]:
         waiting += scope.get_children()
         for symbol in scope.get_symbols():
             if scope.get_type() == "module" or symbol.is_global():
-                bound |= {symbol.get_name()} if _binds(symbol) else set()
+                binds = symbol.is_assigned() or symbol.is_imported()
+                bound |= {symbol.get_name()} if binds else set()
                 read |= {symbol.get_name()} if symbol.is_referenced() else set()
     return bound, read
-
-
-def _binds(symbol: symtable.Symbol) -> bool:
-    return symbol.is_assigned() or symbol.is_imported()
 
 
 def names(source: str) -> tuple[set[str], set[str]]:

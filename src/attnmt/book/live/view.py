@@ -33,9 +33,7 @@ IMPORT = re.compile(r'from "\./(\w+\.mjs)"')
 GENERATOR = '<meta name="generator" content="attnmt show">'  # by which a page of ours is known
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">{generator}
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
-<title>{title}</title><style>{style}
-html {{ color-scheme: light dark; }} .live {{ max-width: 60rem; margin: 0 auto; }}
-body {{ margin: 0; padding: 8px 8px 24px; background: Canvas; }}</style></head>
+<title>{title}</title><style>{style}</style></head>
 <body><main class="live" id="box">The model is being read ...</main>
 <script>
 const data = {data};
@@ -91,7 +89,8 @@ class LiveView:
         data = {"options": self.options(), "modules": modules("see.mjs")}
         text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
         title = f"{self.model.config['model']} translates as you type"
-        return PAGE.format(generator=GENERATOR, title=title, style=asset("see.css"), data=text)
+        style = asset("see.css") + asset("embedded.css")
+        return PAGE.format(generator=GENERATOR, title=title, style=style, data=text)
 
     def _repr_html_(self) -> str | None:
         if STORED in os.environ:
