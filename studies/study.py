@@ -6,10 +6,8 @@ written anew after every step, so that a study can be stopped and started again:
 not done a second time.
 """
 
-import gzip
 import json
 import platform
-import subprocess
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +24,6 @@ from attnmt.files import write_aside
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ROOT / "results" / "studies"
 MODELS = ROOT / "_build" / "models"
-TRANSLATED = "50c1aaa69298ec7cc1b6aff601a51778b5490300"  # the last commit with translations
 
 
 def studies() -> list[str]:
@@ -94,22 +91,3 @@ def trained_model(name: str) -> Translator:
     if not path.exists():
         make_run(name, MODELS, progress=False)
     return load(path)
-
-
-def translations_of(name: str) -> dict[str, list[str]]:
-    """The translations of a recorded run on the controlled corpus, for each part of the corpus.
-
-    They are read from the repository's history: 19 MB of text that two studies need, and no page.
-
-    Raises:
-        SystemExit: git does not have that commit, or it does not have this run.
-    """
-    path = f"{TRANSLATED}:results/translations/{name}.txt.gz"
-    shown = subprocess.run(["git", "show", path], capture_output=True, cwd=ROOT, check=False)
-    if shown.returncode:
-        raise SystemExit(f"git has no {path}. In a shallow clone, run first: git fetch --unshallow")
-    found: dict[str, list[str]] = {}
-    for line in gzip.decompress(shown.stdout).decode().splitlines():
-        part, sentence = line.split("\t")
-        found.setdefault(part, []).append(sentence)
-    return found

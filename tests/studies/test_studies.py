@@ -15,8 +15,7 @@ from attnmt.evidence.links import best_possible
 from attnmt.evidence.plan import model_arguments, planned, recipe_of, results_folder
 from attnmt.evidence.store import load_run, load_statistics, read_study
 from attnmt.metrics import texts
-from attnmt.pairs import Pair
-from studies import coverage, first_words, gold_links, lock_on, long_sources
+from studies import gold_links, lock_on, long_sources
 from studies import searches as of_searches
 from studies.study import open_store, recorded_on, studies
 
@@ -75,16 +74,6 @@ def test_one_part_is_multiplied_and_nothing_else(score, corpus):
     assert any(name.startswith(part) for name in before)
 
 
-def test_words_are_counted_up_to_the_first_wrong_one():
-    agreed = first_words.right_before_wrong
-    assert agreed(["The", "dog", "sees", "it"], ["the", "dog", "saw", "it"]) == 2
-    assert (agreed(["the"], ["the", "dog"]), agreed([], ["the"])) == (1, 0)
-    pairs = [Pair(("x",), tuple(t.split()), "x", t) for t in ("the dog sleeps", "he sees it")]
-    found = first_words.count(pairs, ["The dog eats", "She sees it"])
-    assert found["asked"][:4] == [2, 1, 1, 0]  # after right words, where the reference has one
-    assert found["right"][:4] == [1, 1, 0, 0]
-
-
 def test_a_searchs_score_is_what_loops_count(sharp, corpus):
     pairs = corpus.test[:8]
     judge = of_searches.Judge(sharp, pairs)
@@ -113,31 +102,6 @@ def test_a_joined_pair_links_the_words_that_its_sentences_link(alone):
 
 
 # ------------------------------------------------------------------- what their numbers must fulfil
-
-
-def coverage_counts_every_recorded_run_and_adds_up(stored):
-    counts = stored["counts"]
-    assert set(counts) == set(recorded_on("grammar"))
-    for name, rows in counts.items():
-        run = load_run(name)
-        assert run.corpus["fingerprint"] == stored["corpus"]["fingerprint"]
-        assert [row["shortest"] for row in rows] == list(coverage.EDGES[:-1])
-        assert sum(row["sentences"] for row in rows[:-1]) == run.corpus["test"]
-        for row, reference in zip(rows, stored["references"], strict=True):
-            assert row["source"] == reference["source"] >= row["skipped"]
-            assert row["repeated"] <= row["target"] and row["both"] <= row["sentences"]
-    for row in stored["references"]:
-        assert row["skipped"] == row["repeated"] == row["both"] == 0
-
-
-def first_words_ask_only_after_right_ones(stored):
-    assert {name.rpartition("-grammar")[0] for name in stored["counts"]} == set(first_words.SYSTEMS)
-    for name, found in stored["counts"].items():
-        assert load_run(name).corpus["fingerprint"] == stored["corpus"]["fingerprint"]
-        asked, right = found["asked"], found["right"]
-        assert asked[0] == stored["sentences"] < len(load_statistics(name)["test_length"])
-        assert asked[1:] == right[:-1]  # these references have more than PLACES words
-        assert right == sorted(right, reverse=True)
 
 
 def gold_links_are_counted_as_the_recorded_alignment_errors_are(stored):

@@ -88,9 +88,3 @@ def measure_coverage(pair: Pair, words: Sequence[str], content: set[str]) -> Cov
 def partners_of(pair: Pair, s: int, content: set[str]) -> set[int]:
     """Places of the content words that source word ``s`` is surely linked to."""
     return {t for of, t in pair.sure if of == s and pair.target[t] in content}
-
-
-def trigrams_again(words: Sequence[str]) -> tuple[int, int]:
-    """How many trigrams were in the same sentence before, and how many there are."""
-    trigrams = list(zip(words, words[1:], words[2:], strict=False))
-    return len(trigrams) - len(set(trigrams)), len(trigrams)

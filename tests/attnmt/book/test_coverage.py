@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from attnmt import Pair, Vocabulary
-from attnmt.book.coverage import content_words, measure_coverage, partners_of, trigrams_again
+from attnmt.book.coverage import content_words, measure_coverage, partners_of
 
 LINKS = frozenset({(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)})
 PAIR = Pair(
@@ -52,9 +52,3 @@ def test_content_words_are_those_that_mostly_are_and_that_are_known():
     assert content_words([PAIR], vocabulary) == {"dog", "seeks"}
     other = replace(PAIR, classes=("noun", "article", "verb", "noun", "article"))
     assert content_words([PAIR, PAIR, other], vocabulary) == {"dog", "seeks"}
-
-
-def test_grams_that_were_there_before():
-    assert trigrams_again(list("abcabc")) == (1, 4)
-    assert trigrams_again(list("aaaaa")) == (2, 3)
-    assert trigrams_again(["a", "b"]) == (0, 0)
