@@ -8,7 +8,7 @@ import pytest
 
 from press.contents import ROOT, chapters, lectures
 from press.extensions.book_lists import time_to_learn
-from press.reading import core, exercises, page, pictures, reading_minutes, tags, told, words
+from press.reading import body_cells, core, exercises, page, pictures, reading_minutes, tags, words
 
 WORDS, CELLS, PICTURES = 2_500, 40, 3  # at most, at most, at least in 1,000 words
 HOURS = 9  # of reading the core, fewer
@@ -17,7 +17,7 @@ CORE = [path for path in lectures() if path.stem != "primer"]
 
 @pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
 def test_a_page_is_read_in_one_sitting_and_begins_with_something_to_look_at(path):
-    cells = told(path)
+    cells = body_cells(path)
     said = sum(words(cell.source) for cell in cells if cell.cell_type == "markdown")
     shown = sum(map(pictures, cells))
     assert said <= WORDS, f"{path.name} has {said} words before its exercises; {WORDS} are allowed"
