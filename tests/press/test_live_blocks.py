@@ -1,9 +1,7 @@
 """The blocks `{live}` and `{learn}` of the pages, their stills, and what the site gets for them."""
 
-import ast
 import json
 import re
-import textwrap
 from html import unescape
 
 import parity
@@ -11,10 +9,8 @@ import pytest
 from docutils.utils import assemble_option_dict
 
 from attnmt import greedy
-from attnmt.attention import Additive, Attention, weigh
 from attnmt.book.live import weights
 from attnmt.book.live.view import modules
-from attnmt.decoder import BahdanauDecoder
 from press.contents import file_of, listed
 from press.editions import catalogue
 from press.extensions import live, stills
@@ -169,16 +165,3 @@ def test_a_korean_page_has_korean_blocks(kind):
     still = re.sub(r"<[^>]+>", " ", korean.partition("-still")[2].partition("<noscript>")[0])
     assert re.search(r"[가-힣]", still)
     assert not re.search("attention|feeding|Reference|training|updates", still)
-
-
-def test_the_lines_beside_a_step_are_the_packages():
-    shown = live.source_of("rnnsearch")
-    assert list(shown) == ["score", "softmax", "blend", "word"]
-    functions = (Additive.forward, weigh, Attention.forward, BahdanauDecoder.readout)
-    for html, function in zip(shown.values(), functions, strict=True):
-        text = re.sub(r"<[^>]+>", "", html).replace("&gt;", ">").replace("&lt;", "<")
-        text = text.replace("&#39;", "'").replace("&quot;", '"')
-        assert text.strip() == live.body(function).strip()
-        (found,) = ast.parse(textwrap.dedent(text)).body
-        assert found.name == function.__name__
-    assert sum(html.count("\n") for html in shown.values()) <= 20

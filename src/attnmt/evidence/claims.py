@@ -219,11 +219,16 @@ def _claim(row: dict[str, Any], defaults: dict[str, Any], file: str) -> Claim:
     return replace(claim, margin=min(claim.margin, abs(claim.effect) / 2))
 
 
+def corpus_in_name(system: str) -> str:
+    """The corpus in ``SYSTEM-CORPUS`` or ``SYSTEM-CORPUS@SEARCH``."""
+    return system.partition("@")[0].rpartition("-")[2]
+
+
 def _with_defaults(row: dict, defaults: dict) -> dict:
     """A row with the margin and scatter of its corpus and metric, unless it has its own."""
     if row.get("kind") == "Q":
         return row
-    corpus = str(row.get("first", "")).partition("@")[0].rpartition("-")[2]  # SYSTEM-CORPUS@SEARCH
+    corpus = corpus_in_name(str(row.get("first", "")))
     corpus = corpus if corpus in defaults else corpus.rstrip("0123456789")
     known = dict(defaults.get(corpus, {}).get(row.get("metric"), {}))
     if "seeds" in known:
