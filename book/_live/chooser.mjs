@@ -261,7 +261,6 @@ export class Chooser {
     const buttons = words.flatMap((word) => [one(word), " "]);
     return this.say.parts("offers", { words: buttons });
   }
-
 }
 
 // Words in italics, with commas between them; each once.
