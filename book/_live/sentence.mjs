@@ -7,12 +7,14 @@ const STOP = /^[.?!]$/;
 export const isWord = (text) => /[\p{L}\p{N}]/u.test(text);
 export const countWords = (words) => words.filter(isWord).length;
 
-// A word in capitals, as it is usually written.
+// A word in capitals, or a noun in small letters, as it is usually written.
 function usual(word, model) {
   const known = (other) => model.unknown([other]).length === 0;
-  if (word.length < 2 || word !== word.toUpperCase() || known(word)) return word;
+  if (word.length < 2 || known(word)) return word;
   const lower = word.toLowerCase();
-  return [lower, lower[0].toUpperCase() + lower.slice(1)].find(known) ?? word;
+  const capital = lower[0].toUpperCase() + lower.slice(1);
+  const forms = { [lower]: [capital], [word.toUpperCase()]: [lower, capital] }[word] ?? [];
+  return forms.find(known) ?? word;
 }
 
 // What stands in the reader's sentence, in the words of the model: `words`; `all`, how many words
