@@ -7,7 +7,7 @@ import pytest
 
 import attnmt
 from attnmt import Corpus, Pair, Recipe, Vocabulary, beam_search, bleu, greedy, tokenise
-from attnmt.corpus import corpus_of
+from attnmt.provenance import corpus_of
 
 PAIR = Pair(("x",), ("y",), "x", "y")
 ONE = Corpus("one", "de", "en", [PAIR], [PAIR], [PAIR], vocabulary_size=3)

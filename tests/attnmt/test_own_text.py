@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from attnmt import Recipe, Translator, bleu, corpus_from_files, fit, grammar_corpus, rnnsearch
-from attnmt.corpus import corpus_of, same_sentences
+from attnmt.provenance import corpus_of, same_sentences
 from attnmt.text import TextWarning
 from attnmt.text.processed import traces
 from attnmt.text.subwords import LONGEST, Pieces, learn_pieces

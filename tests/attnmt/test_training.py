@@ -11,9 +11,10 @@ from pydantic import TypeAdapter
 
 from attnmt import Recipe, bleu, fast, fit, greedy, perplexity, rnnsearch, training
 from attnmt.batches import batches
+from attnmt.devices import best_device, chosen_device
 from attnmt.metrics import texts
 from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT
-from attnmt.training import History, best_device, chosen_device
+from attnmt.training import History
 
 
 def weights_of(model):
