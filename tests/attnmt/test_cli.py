@@ -204,7 +204,6 @@ def test_train_overwrites_nothing(refused, tmp_path):
         (["--corpus.name", "wmt"], f"corpus.name must be one of {', '.join(CORPORA)}, not 'wmt'"),
         (["--corpus.name", "stream"], "corpus.name stream is large since attnmt 2.0"),
         (["--corpus.lengths", "[4]"], r"corpus.lengths must be \[int,int\], not '\[4\]'"),
-        (["--corpus", "files", "--corpus.languages", "['DE','en']"], "needs --corpus.source"),
         (["--corpus.valid", "-5"], "valid must be a whole number of at least 0"),
         (["--recipe.epoch", "3"], "recipe laptop has no 'epoch'. It has: epochs, "),
         (["--recipe.epochs", "many"], "recipe.epochs must be int, not 'many'"),

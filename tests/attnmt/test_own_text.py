@@ -217,17 +217,17 @@ def test_a_corpus_of_other_languages_is_refused(own):
     with pytest.raises(ValueError, match="translates de to en, and the corpus is of en and de"):
         corpus_of(model, settings={"name": "grammar", "direction": "en-de"})
     small = {"train": 50, "valid": 3, "test": 3, "long": 0, "names": 0}
-    found = corpus_of(model, settings={"name": "grammar", **small})
+    with pytest.warns(TextWarning):
+        found = corpus_of(model, settings={"name": "grammar", **small})
     assert found.lower and found.test[0].source[0].islower()
 
 
 def test_of_another_corpus_its_name_and_its_strange_words_are_told(own, files):
     model = trained(own)
     swapped = {"name": "files", "source": files[1], "target": files[0], "valid": 4, "test": 4}
-    with pytest.warns(
-        TextWarning, match=r"\d+ of \d+ source words of test are unknown to the model"
-    ):
+    with pytest.warns(TextWarning) as told:
         corpus_of(model, settings=swapped)
+    assert "source words of test are unknown to the model" in str(told[0].message)
     write(files[0].parent, "new.tsv", [f"{s.upper()} \t{t}" for s, t in zip(SOURCES, TARGETS)])
     other = {"name": "files", "source": files[0].parent / "new.tsv", "valid": 0, "test": 40}
     with pytest.warns(TextWarning) as told:
@@ -253,8 +253,9 @@ def test_an_old_file_says_what_it_lacks(own):
     model = rnnsearch(own, hidden=8)
     with pytest.raises(ValueError, match="does not say what it was trained on"):
         corpus_of(model)
-    with pytest.warns(TextWarning, match="nobody can tell"):
+    with pytest.warns(TextWarning) as told:
         corpus_of(model, settings={"name": "grammar", "train": 50, "long": 0, "names": 0})
+    assert "nobody can tell" in str(told[0].message)
 
 
 def test_a_corpus_that_nobody_can_make_again_is_named(corpus):

@@ -47,7 +47,7 @@ def test_whatever_a_text_holds_comes_back(text, language, lower):
     assert detokenise(words, language) == (text.lower() if lower else text)
 
 
-@given(st.text(st.sampled_from("aéم\u0301\u200c\u200d\u200b\u200f\ufeff👩💻क् .\u2028"), max_size=9))
+@given(st.text(st.sampled_from("aéم\u0301\u200c\u200d\u200b\u200f\ufeff👩💻ك .\u2028"), max_size=9))
 def test_a_text_that_is_in_one_form_stays_as_it_is(text):
     assert clean(clean(text)) == clean(text)
 
