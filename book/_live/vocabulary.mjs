@@ -6,6 +6,8 @@ export const BOS = 2;
 export const EOS = 3;
 export const SPECIALS = ["<pad>", "<unk>", "<s>", "</s>"];
 
+const ALIKE = ["'’‘ʼ`´", '"“”„', "-‐‑"]; // signs that one means alike, whichever one types
+
 export const MARK = "▁"; // U+2581, in front of a piece that begins a word
 
 /** Scripts whose letters count as letters in their own languages only. */
@@ -20,10 +22,12 @@ const N = "\\p{N}";
 /** Characters that nobody sees, as `attnmt.text.characters` has them; joiners stay where a script needs them. */
 const NEEDED = "\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\u2190-\u2bff\ufe0f\u{1f000}-\u{1faff}";
 const UNSEEN = new RegExp(
-  "[\\0-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]" +
-    `|(?<![${NEEDED}])[\u200c\u200d]|[\u200c\u200d](?=\\s|$)`,
+  "[\\0-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\\u00ad\\u034f\\u061c\\u180e\\u200b\\u200e\\u200f\\u202a-\\u202e" +
+    "\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb]",
   "gu",
 );
+const ENDS = "\\s.,:;!?…\"'’”»)\\]}،؛؟۔।"; // before these, and at the end, a joiner joins nothing
+const IDLE = new RegExp(`(?<![${NEEDED}])[\u200c\u200d]+|[\u200c\u200d]+(?=[${ENDS}]|$)`, "gu");
 
 /** What a language does to an apostrophe: [what is before it, what is after it, what it becomes]. */
 function apostrophes(language, letter) {
@@ -68,7 +72,7 @@ export function split(text, language = "de", prefixes = new Set()) {
   const own = SCRIPTS[language] ? `|[${SCRIPTS[language]}]` : "";
   const letter = `(?:(?!${EAST_ASIAN})\\p{Alphabetic}${own})`;
   const replace = (pattern, by) => (text = text.replace(new RegExp(pattern, "gu"), by));
-  text = text.replace(UNSEEN, "").normalize("NFC");
+  text = text.replace(UNSEEN, "").replace(IDLE, "").normalize("NFC");
   replace("\\s+", " ");
   text = text.trim();
   replace(`((?!${letter}|\\p{Nd}|[\\p{M}\\u200c\\u200d])[^\\s.'\`,\\-])`, " $1 ");
@@ -100,15 +104,22 @@ export class Vocabulary {
     this.subwords = subwords;
     this.prefixes = new Set(); // abbreviations of the language, see `split`
     this.index = new Map(words.map((word, k) => [word, SPECIALS.length + k]));
+    const letters = new Set(words.flatMap((word) => [...word]));
+    this.typed = new Map(); // signs that no word has, and the one like each that some word has
+    for (const signs of ALIKE) {
+      const known = [...signs].find((sign) => letters.has(sign));
+      for (const sign of known ? signs : "") if (!letters.has(sign)) this.typed.set(sign, known);
+    }
   }
 
   encode(words) {
     return words.map((word) => this.index.get(word) ?? UNK);
   }
 
-  /** A text to words. The first one loses a capital with which it is not known. */
+  /** A text to words. The first one loses a capital with which it is not known; ’ is read as ' where only that is. */
   tokenise(text) {
-    const apart = split(text, this.language, this.prefixes);
+    const read = [...text].map((sign) => this.typed.get(sign) ?? sign).join("");
+    const apart = split(read, this.language, this.prefixes);
     const words = this.lower ? apart.map((word) => word.toLowerCase()) : apart;
     const mark = this.subwords ? MARK : "";
     if (words.length && !this.index.has(mark + words[0])) {

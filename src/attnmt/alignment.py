@@ -3,12 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 
 from attnmt.batches import make_batch
 from attnmt.decoding import Model, Sentences, Translation, answer_in_batches
-from attnmt.pairs import Link, Pair
+from attnmt.pairs import Link, Pair, check_pairs
 from attnmt.text.subwords import strongest_links
 from attnmt.vocab import SPECIALS, UNK
 
@@ -46,7 +47,8 @@ def force_align(
     if not model.attends:
         name = model.config.get("model", "made by hand")
         raise ValueError(f"this model ({name}) does not attend, so it has no alignment")
-    if isinstance(shift, bool) or shift not in (0, 1):
+    check_pairs(pairs=pairs)
+    if not isinstance(shift, Integral) or isinstance(shift, bool) or shift not in (0, 1):
         raise ValueError(f"shift must be 0 (the word predicted) or 1 (the word read), not {shift}")
 
     def links(pairs: list[Pair]) -> list[frozenset[Link]]:

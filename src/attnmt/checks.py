@@ -1,7 +1,8 @@
 """Arguments that make no sense, refused by their names."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import wraps
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -13,6 +14,11 @@ class ArgumentError(ValueError):
 
 class ArgumentTypeError(ArgumentError, TypeError):
     """An argument of another kind."""
+
+
+def as_python(number: Any) -> Any:
+    """A number of numpy's as one of Python's, which JSON can hold; anything else as text."""
+    return number.item() if hasattr(number, "item") else str(number)
 
 
 def whole(least: int, **arguments: Any) -> None:
@@ -74,3 +80,18 @@ def file_name(**arguments: Any) -> None:
             raise ArgumentTypeError(f"{name} must be the name of a file, a string, not {value!r}")
         if not str(value):
             raise ArgumentError(f"{name} must be the name of a file, and not empty")
+
+
+def renamed(**today: str) -> Callable[[Callable], Any]:
+    """A decorator: a name that an argument had before 2.0 is answered with today's."""
+
+    def decorate(function: Callable) -> Callable:
+        @wraps(function)
+        def asked(*arguments: Any, **named: Any) -> Any:
+            for name in today.keys() & named.keys():
+                raise ArgumentTypeError(f"{name} is {today[name]} since attnmt 2.0")
+            return function(*arguments, **named)
+
+        return asked
+
+    return decorate

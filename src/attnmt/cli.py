@@ -26,9 +26,9 @@ from attnmt import __version__
 from attnmt.alignment import alignment_error_rate, force_align
 from attnmt.book.live import shown
 from attnmt.book.live.view import show_live
-from attnmt.checks import ArgumentError, one_of
-from attnmt.corpus import corpus_of
+from attnmt.checks import ArgumentError, file_name, one_of
 from attnmt.decoding import beam_search
+from attnmt.devices import chosen_device
 from attnmt.evidence import record as recording
 from attnmt.evidence.models import load
 from attnmt.evidence.plan import CORPORA, planned, read_plan, results_folder
@@ -37,10 +37,11 @@ from attnmt.metrics import bleu, bleu_by_protocol, perplexity, texts
 from attnmt.model import CONSTRUCTORS
 from attnmt.options import Makers, Parser, Settings, add_command, arguments_of, from_file, plain
 from attnmt.pairs import BLEU_TOKENISER, CEILING, PARTS, Corpus
+from attnmt.provenance import corpus_of
 from attnmt.recipes import RECIPES, CrossEntropy, Recipe, likelihood, precision_on
 from attnmt.text import TextWarning
 from attnmt.text.subwords import cut_pairs
-from attnmt.training import chosen_device, fit
+from attnmt.training import fit
 
 Given = dict[str, Any]  # the name and the arguments of a model, a corpus or a recipe
 LARGE = "large"  # a corpus larger than memory, which needs the extra
@@ -121,6 +122,7 @@ def train(
             memory
         label_smoothing: the share of the loss that all words have alike, from 0 to below 1
     """
+    file_name(out=out)
     if Path(out).exists():
         raise FileExistsError(f"{out} exists. Delete it, or give another name.")
     if start and model:
@@ -194,10 +196,11 @@ def evaluate(
     sides = network.source_vocabulary.units, network.target_vocabulary.units
     pairs = cut_pairs(whole, *sides)  # into the model's pieces, if it has any
     network.to(chosen_device())
+    tokeniser = bleu_tokeniser or measured_on.bleu_tokeniser
+    bleu(["x"], ["x"], tokeniser=tokeniser)  # is refused before the search, not after it
     sources = [pair.source for pair in pairs]
     found = beam_search(network, sources, beam, length_penalty)
     print(f"{len(pairs):,} pairs, {split} of {measured_on.name}")
-    tokeniser = bleu_tokeniser or measured_on.bleu_tokeniser
     if tokeniser == BLEU_TOKENISER:
         scores = bleu_by_protocol(network, found, whole, words=measured_on.bleu_of_words)
     else:
@@ -372,6 +375,8 @@ def with_file(arguments: list[str]) -> list[str]:
         name, equals, path = argument.partition("=")
         if name == "--config" and found[0] in {command.__name__ for command in COMMANDS}:
             path = path if equals else "".join(arguments[place + 1 : place + 2])
+            if not path:
+                raise ArgumentError("--config needs a file of settings")
             of_paper = PAPERS / f"{path}.yaml"
             path = str(of_paper) if of_paper.exists() and not Path(path).exists() else path
             del found[place : place + (1 if equals else 2)]
@@ -384,6 +389,22 @@ def options_of(command: Any, groups: Sequence[Settings]) -> list[str]:
     """The names of a command's options, and of its settings."""
     found = [one.name for one in arguments_of(command).values() if one.default is not one.empty]
     return found + [group.group for group in groups]
+
+
+def own_corpus(command: str, parsed: Given) -> Given | None:
+    """The corpus that options change which name none: that of the model a command begins with.
+
+    Raises:
+        ArgumentError: the model does not say what it was trained on.
+    """
+    path = parsed.get("model") if command == "evaluate" else parsed.get("start")
+    given = [option for option in parsed if option.startswith("corpus.")]
+    if path is None or not given or "corpus.name" in given:
+        return None
+    facts = load(path).trained_on
+    if not facts or "name" not in facts["origin"]:
+        raise ArgumentError(f"{path} does not say what it was trained on: give --corpus.name, too")
+    return facts["origin"]
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -403,7 +424,11 @@ def run(arguments: Sequence[str]) -> None:
         if option.partition(".")[0] not in {group.group for group in COMMANDS[command]}:
             parser.error(f"{name} has no {unknown[0]}")
         parsed[option] = value
-    settings = {group.group: group.given(parsed) for group in COMMANDS[command]}
+    changed = own_corpus(name, parsed)
+    settings = {
+        group.group: group.given(parsed, changed if group is CORPUS else None)
+        for group in COMMANDS[command]
+    }
     own = {option: value for option, value in parsed.items() if "." not in option}
     command(**own, **settings)
 
@@ -424,7 +449,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"attnmt: {message}", file=sys.stderr)
 
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8")
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # as names of files are
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", TextWarning)

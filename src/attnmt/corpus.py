@@ -1,42 +1,41 @@
 """The corpora: our own grammar's, real captions, and a reader's own text.
 
 Two serve the whole book: :func:`grammar_corpus`, made by our own grammar with alignments that are
-known, and :func:`multi30k`, captions of images. :func:`corpus_of` finds a model's own.
+known, and :func:`multi30k`, captions of images.
 """
 
 import json
 import os
 import random
+import re
 import sys
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from inspect import signature
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from attnmt.checks import file_name, flag, one_of, text_of, whole
+from attnmt.checks import ArgumentError, as_python, file_name, flag, one_of, text_of, whole
 from attnmt.grammar import Sample, written
 from attnmt.grammar.store import draw_once, uncollected
 from attnmt.pairs import (
-    PARTS,
     Corpus,
     Pair,
-    in_lower_case,
     take_pairs,
     warn_of_text,
     without_long_pieces,
 )
 from attnmt.text import (
     MULTI30K_URL,
-    TextWarning,
     data_folder,
     default_folder,
     raw_pairs,
     read_pairs,
 )
-from attnmt.text.subwords import in_pieces, in_words
+from attnmt.text.subwords import in_pieces
 from attnmt.vocab import TOKENISERS
+
+CODE = re.compile("[a-z]{2,3}")  # of a language
 
 
 def _as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,7 +45,7 @@ def _as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
         if value is not None and name.endswith(("source", "target", "folder")):
             value = os.path.abspath(value) if isinstance(value, str | os.PathLike) else value
         found[name] = value
-    return json.loads(json.dumps(found, default=str))
+    return json.loads(json.dumps(found, default=as_python))
 
 
 # ------------------------------------------------------------------------------- a reader's text
@@ -111,7 +110,9 @@ def corpus_from_files(
     files: dict[str, tuple[Any, Any]] = {"train": (source, target)}
     files["valid"] = (valid_source, valid_target)
     files["test"] = (test_source, test_target)
-    files = {part: names for part, names in files.items() if names != (None, None)}
+    files = {
+        part: names for part, names in files.items() if part == "train" or names != (None, None)
+    }
     _check_files(files)
     _check_languages(languages)
     whole(0, valid=valid, test=test)
@@ -140,7 +141,7 @@ def corpus_from_files(
             f"{report.get('empty', 0):,}, over {max_length} words {report.get('too long', 0):,}), "
             f"too few to set aside valid={valid:,} and test={test:,} and learn from the rest"
         )
-    draw = random.Random(seed)
+    draw = random.Random(int(seed))
     pairs.sort(key=lambda _: draw.random())  # a shuffle that is the same in every Python
     for part, count in to_draw.items():
         parts[part], pairs = pairs[:count], pairs[count:]
@@ -178,9 +179,10 @@ def _check_files(files: Mapping[str, tuple]) -> None:
 def _check_languages(languages: Sequence[str]) -> None:
     """Refuse what cannot be the languages of source and target."""
     given = isinstance(languages, tuple | list) and all(isinstance(one, str) for one in languages)
-    if not given or len(languages) != 2 or not all(map(str.isalpha, languages)):
-        raise ValueError(
-            f'languages must be two, of source and target, such as ("de", "en"), not {languages!r}'
+    if not given or len(languages) != 2 or not all(map(CODE.fullmatch, languages)):
+        raise ArgumentError(
+            "languages must be two, of source and target, in small letters, such as "
+            f'("de", "en"), not {languages!r}'
         )
 
 
@@ -249,7 +251,7 @@ def multi30k(
     source, target = pair.split("-")
     languages = source, target
     shelf = Path(folder or data_folder()) / "multi30k"
-    draw = random.Random(seed)
+    draw = random.Random(int(seed))
     texts = raw_pairs("train", languages, shelf, url=url)
     texts.sort(key=lambda _: draw.random())  # a shuffle that is the same in every Python
     report: dict[str, int] = {}
@@ -333,19 +335,23 @@ def grammar_corpus(
     whole(0, valid=valid, test=test, long=long, names=names)
     whole(-sys.maxsize, seed=seed)
     fewest, most = GRAMMAR_LENGTHS
-    given = isinstance(lengths, tuple | list) and all(type(length) is int for length in lengths)
+    given = isinstance(lengths, tuple | list) and not any(
+        isinstance(one, bool) or not isinstance(one, Integral) for one in lengths
+    )
     if not given or len(lengths) != 2 or not fewest <= lengths[0] <= lengths[1] <= most:
         raise ValueError(
             f"lengths must be two numbers of words, the smaller first, from {fewest} to {most}, "
             f"not {lengths!r}"
         )
-    shortest, longest = lengths
+    shortest, longest = map(int, lengths)
+    seed = int(seed)
     inside = range(shortest, longest + 1)
     beyond = range(longest + 1, longest + 21)
     parts: dict[str, tuple[int, Sequence[int]]]
     parts = {"valid": (valid, inside), "test": (test, inside), "long": (long, beyond)}
     parts |= {"names": (names, inside), "train": (train, inside)}  # train comes last: see above
     side = GRAMMAR_DIRECTIONS.index(direction)
+    parts = {part: (int(count), words) for part, (count, words) in parts.items()}
     for part, (count, words) in parts.items():
         if not (part == "train") <= count <= GRAMMAR_SUPPLY * len(words):
             raise ValueError(
@@ -383,125 +389,8 @@ def _pair(sample: Sample, direction: str) -> Pair:
     return Pair(source, target, *texts, sure=sure, possible=possible, classes=classes)
 
 
-# ------------------------------------------------------------------ what a model was trained on
-
 MAKERS: dict[str, Callable[..., Corpus]] = {
     "grammar": grammar_corpus,
     "multi30k": multi30k,
     "files": corpus_from_files,
 }
-
-
-def corpus_of(
-    model: Any,
-    makers: Mapping[str, Callable[..., Corpus]] = MAKERS,
-    settings: Mapping[str, Any] | None = None,
-    path: str = "the model",
-    part: str = "test",
-) -> Corpus:
-    """The corpus to measure a model on: that of its training, made again, or another one.
-
-    Args:
-        model: a trained model; ``trained_on`` says what it knows of its corpus.
-        makers: of corpora, by their names.
-        settings: the name and the arguments of another corpus. What the model fixes (languages,
-            case, tokeniser) is taken from it where they leave it out.
-        path: of the model, for messages.
-        part: that will be measured.
-
-    Returns:
-        The corpus, in words.
-
-    Raises:
-        ValueError: the model does not say what it was trained on, or that cannot be made again; or
-            the settings do not fit it.
-
-    Warns:
-        TextWarning: the corpus has changed since; or sentences of the part were trained on.
-    """
-    one_of(PARTS, part=part)
-    facts = model.trained_on
-    if settings is None:
-        if not facts:
-            raise ValueError(
-                f"{path} does not say what it was trained on: it was saved by an older version, or "
-                "never trained. Name a corpus"
-            )
-        found = own = _made_again(facts, makers, path)
-    else:
-        found = _fitting(model, makers, dict(settings), path)
-        own = None
-        try:
-            own = _made_again(facts, makers, path) if facts else None
-        except (ValueError, OSError) as error:
-            warnings.warn(str(error), TextWarning, stacklevel=2)
-        if not facts:
-            unknown = f"{path} does not say what it was trained on, so nobody can tell whether "
-            unknown += f"sentences of {part} were training sentences"
-            warnings.warn(unknown, TextWarning, stacklevel=2)
-    count = 0 if own is None else same_sentences(own.train, getattr(found, part))
-    if count and part != "train":
-        total = len(getattr(found, part))
-        said = f"{count:,} of {total:,} sentences of {part} were training sentences of {path}"
-        warnings.warn(said, TextWarning, stacklevel=2)
-    return found
-
-
-def same_sentences(train: Iterable[Pair], test: Sequence[Pair]) -> int:
-    """How many test pairs have a source sentence that some training pairs have, too."""
-    asked = {pair.source_text for pair in test}
-    known = {pair.source_text for pair in train if pair.source_text in asked}
-    return sum(pair.source_text in known for pair in test)
-
-
-def _made_again(
-    facts: Mapping[str, Any], makers: Mapping[str, Callable[..., Corpus]], path: str
-) -> Corpus:
-    """The corpus of some :attr:`.Corpus.facts`, in words."""
-    arguments = dict(facts["origin"])
-    name = arguments.pop("name", None)
-    if name not in makers:
-        raise ValueError(
-            f"{path} was trained on the corpus {facts['name']}, which cannot be made again. Name a "
-            "corpus"
-        )
-    try:
-        with warnings.catch_warnings(category=TextWarning, action="ignore"):  # they were told
-            found = makers[name](**arguments)
-    except FileNotFoundError as error:
-        raise ValueError(f"{path} was trained on a file that is gone: {error}") from error
-    now = found.facts["fingerprints"]
-    if changed := [part for part, was in facts["fingerprints"].items() if now[part] != was]:
-        said = f"{' and '.join(changed)} of {found.name} is not what {path} was trained with: "
-        warnings.warn(said + "the text has changed since", TextWarning, stacklevel=3)
-    return in_words(found)
-
-
-def _fitting(
-    model: Any, makers: Mapping[str, Callable[..., Corpus]], settings: dict[str, Any], path: str
-) -> Corpus:
-    """The corpus that some settings name, with what the model fixes."""
-    name = settings.pop("name", None)
-    one_of(tuple(makers), **{"corpus.name": name})
-    source, target = model.source_vocabulary, model.target_vocabulary
-    languages = source.language, target.language
-    fixed = {"languages": languages, "lower": source.lower, "tokeniser": source.tokeniser}
-    fixed |= {"pair": "-".join(languages), "direction": "-".join(languages)}
-    known = signature(makers[name]).parameters
-    for option in ("subwords", "joint"):
-        settings.pop(option, None)  # the model has its own
-    fixed = {option: value for option, value in fixed.items() if option in known}
-    if name == "multi30k" and fixed["pair"] not in MULTI30K_PAIRS:
-        del fixed["pair"]
-    if name == "grammar" and fixed["direction"] not in GRAMMAR_DIRECTIONS:
-        del fixed["direction"]
-    found = in_words(makers[name](**fixed | settings))
-    given = found.source_language, found.target_language
-    if given != languages:
-        raise ValueError(
-            f"{path} translates {languages[0]} to {languages[1]}, and the corpus is of {given[0]} "
-            f"and {given[1]}"
-        )
-    if found.lower and not source.lower:
-        raise ValueError(f"{path} keeps capitals, and the corpus has none: leave out lower")
-    return found if found.lower == source.lower else in_lower_case(found)

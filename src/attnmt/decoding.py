@@ -139,11 +139,15 @@ class Ensemble(nn.Module):
     def __init__(self, models: Iterable["Translator | Ensemble"]):
         super().__init__()
         self.members = nn.ModuleList()
+        if isinstance(models, nn.Module) or not isinstance(models, Iterable):
+            raise TypeError("an ensemble needs a list of models: Ensemble([model, other])")
         for model in models:
             self.members.extend(model.members if isinstance(model, Ensemble) else [model])
         if not self.members:
             raise ValueError("an ensemble needs at least one model")
         first = self.each[0]
+        if strange := [m for m in self.each if not all(hasattr(m, side) for side in SIDES)]:
+            raise TypeError(f"an ensemble is of models, not of {type(strange[0]).__name__}")
         for side in SIDES:
             for number, member in enumerate(self.each):
                 if getattr(member, side) != getattr(first, side):
@@ -154,7 +158,7 @@ class Ensemble(nn.Module):
         self.source_vocabulary = first.source_vocabulary
         self.target_vocabulary = first.target_vocabulary
         self.config = {"model": "ensemble", "members": [m.config for m in self.each]}
-        self.trained_on = first.trained_on
+        self.trained_on = getattr(first, "trained_on", None)  # a model of one's own has none
 
     @property
     def each(self) -> list[Translator]:
@@ -541,12 +545,16 @@ def _translation(
 
 
 def _check(sentences: Sentences) -> None:
+    if not isinstance(sentences, Iterable):
+        raise TypeError(f"sentences must be lists of words, not {sentences!r}")
     if isinstance(sentences, str) or any(isinstance(sentence, str) for sentence in sentences):
         raise TypeError(
             "sentences must be lists of words. Split a text first: "
             "[model.source_vocabulary.tokenise(text)]"
         )
     for number, sentence in enumerate(sentences):
+        if not isinstance(sentence, Sequence):
+            raise TypeError(f"sentences must be lists of words, not of {sentence!r}")
         if len(sentence) == 0:
             raise ValueError(f"sentence {number} is empty: there is nothing to translate")
 

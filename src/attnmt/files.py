@@ -19,6 +19,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 
+from attnmt.checks import as_python
+
 CHECKPOINT_FORMAT = "attnmt-checkpoint-1"
 
 
@@ -125,7 +127,7 @@ class Checkpoint:
         self.path = path
         self.model = model
         self.optimiser = optimiser
-        self.facts = json.loads(json.dumps(facts))  # as they look when read back
+        self.facts = json.loads(json.dumps(facts, default=as_python))  # as they look when read back
 
     @property
     def device(self) -> torch.device:

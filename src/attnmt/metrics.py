@@ -18,7 +18,7 @@ from attnmt.checks import flag, one_of, whole
 from attnmt.decoding import Model, Translation
 from attnmt.fast import sooner
 from attnmt.model import Vocabularies, evaluating
-from attnmt.pairs import Pair
+from attnmt.pairs import Pair, check_pairs
 from attnmt.vocab import SPECIALS, UNK
 
 Side = Sequence[str]  # a sentence for each pair: what a system wrote, or the references
@@ -37,6 +37,7 @@ def sentence_losses(model: Model, pairs: Sequence[Pair], batch_size: int = 64) -
     Raises:
         ValueError: no pairs.
     """
+    check_pairs(pairs=pairs)
     if not pairs:
         raise ValueError("perplexity needs at least one pair")
     found = np.zeros((len(pairs), 2))
@@ -164,6 +165,7 @@ def chrf(hypotheses: Side, references: Side, lowercase: bool = False, bootstrap:
     Raises:
         TypeError, ValueError: as :func:`bleu`.
     """
+    flag(lowercase=lowercase)
     metric = CHRF(char_order=CHRF_ORDER, lowercase=lowercase)
     result, signature, low, high = _corpus_score(metric, hypotheses, references, bootstrap)
     return Chrf(result.score, signature, len(references), low=low, high=high)
@@ -266,6 +268,10 @@ def chrf_of(sums: np.ndarray) -> np.ndarray:
 
 
 def _check(hypotheses: Side, references: Side) -> None:
+    sides = {"hypotheses": hypotheses, "references": references}
+    for side, sentences in sides.items():
+        if not isinstance(sentences, Sequence | np.ndarray):
+            raise TypeError(f"{side} must be a list of sentences, not {sentences!r}")
     if isinstance(hypotheses, str) or isinstance(references, str):
         raise TypeError("hypotheses and references must be lists of sentences, not one sentence")
     for number, sentence in enumerate((*hypotheses, *references)):
@@ -425,6 +431,9 @@ def bleu_by_length(
     """
     if len(hypotheses) != len(pairs):
         raise ValueError(f"{len(hypotheses)} hypotheses for {len(pairs)} pairs")
+    whole(0, **{f"edges[{number}]": edge for number, edge in enumerate(edges)})
+    if len(edges) < 2 or list(edges) != sorted(edges):
+        raise ValueError(f"edges must be two lengths or more, the smallest first, not {edges!r}")
     buckets = []
     for first, past in pairwise(edges):
         inside = [k for k, pair in enumerate(pairs) if first <= len(pair.source) < past]

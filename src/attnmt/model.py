@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Real
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -13,10 +14,11 @@ from torch.nn.functional import cross_entropy
 
 from attnmt.attention import SCORES, WINDOWS, Additive, Attention, FixedContext, Global
 from attnmt.batches import Batch, Source
-from attnmt.checks import flag, one_of, whole
+from attnmt.checks import as_python, file_name, flag, one_of, whole
 from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder, SutskeverDecoder
 from attnmt.encoder import BidirectionalGRU, ForwardGRU, Memory, StackedLSTM
 from attnmt.files import read_tensors, write_tensors
+from attnmt.initialisation import init_as_bahdanau, init_uniformly
 from attnmt.vocab import Vocabulary
 
 
@@ -115,9 +117,10 @@ class Translator(nn.Module):
 
     def save(self, path: str | os.PathLike) -> None:
         """Write weights, configuration and vocabularies as one safetensors file."""
+        file_name(path=path)
         if not self.config:
             raise ValueError("a model put together by hand cannot be saved: use a constructor")
-        metadata = {"config": json.dumps(self.config)}
+        metadata = {"config": json.dumps(self.config, default=as_python)}
         for side in SIDES:
             metadata[side] = json.dumps(getattr(self, side).arguments)
         if self.trained_on:
@@ -138,6 +141,7 @@ class Translator(nn.Module):
             FileNotFoundError: no such file.
             ValueError: the file is damaged, or no model of this package.
         """
+        file_name(path=path)
         if not os.path.exists(path):
             raise FileNotFoundError(f"no model at {path}")
         metadata, weights = read_tensors(path, MODEL_FORMAT, "a model that attnmt saved")
@@ -184,7 +188,7 @@ def seeded(seed: int) -> Iterator[None]:
     It is the CPU's generator, since models are made there. Those of GPUs are not touched.
     """
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
+        torch.default_generator.manual_seed(int(seed))
         yield
 
 
@@ -226,47 +230,8 @@ def check_options(corpus: Vocabularies, init: str, dropout: float, seed: int) ->
         raise TypeError(f"corpus must be a corpus, such as grammar_corpus() makes, not {corpus!r}")
     one_of(("torch", "paper"), init=init)
     whole(0, seed=seed)
-    if not isinstance(dropout, int | float) or isinstance(dropout, bool) or not 0 <= dropout < 1:
+    if not isinstance(dropout, Real) or isinstance(dropout, bool) or not 0 <= float(dropout) < 1:
         raise ValueError(f"dropout must be from 0 to below 1, not {dropout!r}")
-
-
-LAYERS = (nn.Linear, nn.Embedding, nn.GRU, nn.LSTM)
-
-
-def layers_of(model: nn.Module) -> Iterator[tuple[str, str, Tensor]]:
-    """The weights and biases of a model's layers: the layer's name, the weights' name, a tensor.
-
-    The papers' initialisations speak of these. What a score holds besides, such as a learned scale,
-    keeps the value that its class gives it.
-    """
-    for path, layer in model.named_modules():
-        if isinstance(layer, LAYERS):
-            for name, weights in layer.named_parameters(recurse=False):
-                yield path.rpartition(".")[2], name, weights
-
-
-def init_as_bahdanau(model: nn.Module) -> None:
-    """Draw the weights as in Bahdanau et al. 2015, appendix B.1.
-
-    Recurrent matrices are orthogonal, each gate for itself; W_a and U_a are N(0, 0.001^2), v_a and
-    biases 0, and the rest N(0, 0.01^2).
-    """
-    with torch.no_grad():
-        for layer, name, weights in layers_of(model):
-            if "bias" in name or layer == "v_a":
-                nn.init.zeros_(weights)
-            elif "weight_hh" in name or layer in ("U_zr", "U"):
-                for gate in weights.split(weights.size(1)):
-                    nn.init.orthogonal_(gate)
-            else:
-                nn.init.normal_(weights, std=0.001 if layer in ("W_a", "U_a") else 0.01)
-
-
-def init_uniformly(model: nn.Module, bound: float) -> None:
-    """Draw all weights and biases uniformly from [-bound, bound]."""
-    with torch.no_grad():
-        for _, _, weights in layers_of(model):
-            nn.init.uniform_(weights, -bound, bound)
 
 
 def rnnencdec(

@@ -59,12 +59,13 @@ def value_of(text: str, annotation: Any) -> Any:
         ValueError: it is none.
     """
     kinds = kinds_of(annotation)
-    if type(None) in kinds and text.lower() in ("null", "none", ""):
+    empty = ("null", "") if str in kinds else ("null", "none", "")  # none is a text, too
+    if type(None) in kinds and text.lower() in empty:
         return None
     for kind in kinds:
         if get_origin(kind) in (tuple, list, Sequence) and (text[:1] in "[(" or str not in kinds):
             inner = get_args(kind)
-            parts = re.split(r"[\s,]+", text.strip("[]() "))
+            parts = re.split(r"[\s,]+", re.sub("[\"']", "", text.strip("[]() ")))
             if get_origin(kind) is tuple and len(parts) != len(inner):
                 raise ValueError
             return tuple(map(value_of, parts, inner)) if get_origin(kind) is tuple else parts
@@ -141,8 +142,14 @@ class Settings:
                 help=". ".join(helps).replace("%", "%%"),
             )
 
-    def given(self, parsed: Mapping[str, Any]) -> dict[str, Any] | None:
+    def given(
+        self, parsed: Mapping[str, Any], changed: Mapping[str, Any] | None = None
+    ) -> dict[str, Any] | None:
         """The name and the arguments that were given, each of its type; None if there are none.
+
+        Args:
+            parsed: all options, by their names.
+            changed: settings that the arguments change, if they come without a name.
 
         Raises:
             ArgumentError: the name or an argument is none, or has no such value.
@@ -154,14 +161,15 @@ class Settings:
         }
         if not texts:
             return None
-        name = texts.pop("name", self.default)
+        base = {} if changed is None or "name" in texts else dict(changed)
+        name = texts.pop("name", base.get("name", self.default))
         if name in RENAMED:
             raise ArgumentError(f"{self.group}.name {name} is {RENAMED[name]} since attnmt 2.0")
         if name not in self.makers:
             names = ", ".join(self.makers)
             raise ArgumentError(f"{self.group}.name must be one of {names}, not {name!r}")
         known = arguments_of(self.makers[name], self.skip)
-        found: dict[str, Any] = {"name": name}
+        found: dict[str, Any] = {**base, "name": name}
         for option, text in texts.items():
             if option not in known:
                 raise ArgumentError(

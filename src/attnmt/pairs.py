@@ -6,16 +6,17 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any
 
 from sacrebleu.metrics import BLEU
 
-from attnmt.checks import flag, text_of, whole
+from attnmt.checks import flag, one_of, text_of, whole
 from attnmt.text import TextWarning
 from attnmt.text.characters import clean
 from attnmt.text.processed import traces
 from attnmt.text.subwords import LONGEST
-from attnmt.vocab import Vocabulary, split
+from attnmt.vocab import TOKENISERS, Vocabulary, split
 
 Link = tuple[int, int]
 Texts = Iterable[tuple[str, str]]  # raw sentences, source and target
@@ -50,6 +51,26 @@ class Pair:
     sure: frozenset[Link] | None = None
     possible: frozenset[Link] | None = None
     classes: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.source, str) or isinstance(self.target, str):
+            raise TypeError(
+                "source and target must be words, not one text: tokenise(text, language)"
+            )
+
+
+def check_pairs(**parts: Iterable[Any]) -> None:
+    """Refuse an argument that holds no pairs; the first one is looked at.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    for name, pairs in parts.items():
+        if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+            raise TypeError(f"{name} must be pairs of sentences, not {pairs!r}")
+        for pair in islice(pairs, 1):
+            if not isinstance(pair, Pair):
+                raise TypeError(f"{name} must be pairs of sentences, Pair, not {pair!r}")
 
 
 def _checksum(*parts: Iterable[Pair]) -> str:
@@ -99,6 +120,8 @@ class Corpus:
         text_of(target_language=self.target_language)
         whole(1, vocabulary_size=self.vocabulary_size)
         flag(lower=self.lower)
+        one_of(TOKENISERS, tokeniser=self.tokeniser)
+        check_pairs(**self.parts)
 
     @property
     def parts(self) -> dict[str, list[Pair]]:

@@ -10,14 +10,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Literal, get_args
+from numbers import Real
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attnmt.batches import Batch
-from attnmt.checks import ArgumentError, flag, one_of, positive, whole
+from attnmt.checks import ArgumentError, at_least, flag, one_of, positive, whole
 from attnmt.model import Translator, seeded
 
 PRECISIONS = ("no", "bf16")
@@ -75,6 +76,7 @@ class Recipe:
             whole(0, halve_after=self.halve_after)
         flag(fall=self.fall)
         positive(learning_rate=self.learning_rate, clip=self.clip)
+        at_least(0, learning_rate=self.learning_rate)  # a number: infinity is none
         for name in ("optimiser", "per", "keep"):
             one_of(get_args(Recipe.__annotations__[name]), **{name: getattr(self, name)})
 
@@ -181,8 +183,8 @@ class CrossEntropy:
     precision: str = "no"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.label_smoothing < 1:
-            value = self.label_smoothing
+        value: Any = self.label_smoothing
+        if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < 1:
             raise ArgumentError(f"label_smoothing must be from 0 to below 1, not {value!r}")
         one_of(PRECISIONS, precision=self.precision)
 

@@ -23,11 +23,12 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from attnmt import __version__
 from attnmt import training as core
 from attnmt.batches import Batch, Source
-from attnmt.checks import one_of, whole
+from attnmt.checks import one_of, renamed, whole
+from attnmt.devices import chosen_device
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.pairs import Corpus, Pair, take_pairs
 from attnmt.text import DataUnavailable, data_folder
-from attnmt.training import History, Training, chosen_device
+from attnmt.training import History, Training
 from attnmt.vocab import TOKENISERS
 
 
@@ -132,6 +133,7 @@ class SharedTraining(Training):
             super().save()
 
 
+@renamed(accumulate="gradient_accumulation")
 def fit(
     *what: Any,
     device: torch.device | str | None = None,

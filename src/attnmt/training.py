@@ -4,6 +4,7 @@ import json
 import math
 import os
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -21,8 +22,9 @@ from torch.nn.utils import clip_grad_norm_
 from tqdm import tqdm
 
 from attnmt.batches import Batch, batches
-from attnmt.checks import ArgumentError, whole
+from attnmt.checks import ArgumentTypeError, file_name, flag, renamed, whole
 from attnmt.decoding import greedy
+from attnmt.devices import chosen_device
 from attnmt.fast import sooner, without_denormals
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.metrics import MOST_NATS, bleu, perplexity, texts
@@ -90,26 +92,6 @@ HISTORY = TypeAdapter(History)
 
 
 # ------------------------------------------------------------------ what a training is made of
-
-
-def best_device() -> torch.device:
-    """The GPU if there is one, or else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def chosen_device(device: torch.device | str | None = None) -> torch.device:
-    """The device that is asked for; by itself the GPU if there is one, or else the CPU.
-
-    Raises:
-        ValueError: PyTorch has no such device here.
-    """
-    try:
-        chosen = torch.device(device or best_device())
-    except RuntimeError as error:
-        raise ArgumentError(f"device must be cpu or cuda, not {device!r}") from error
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ArgumentError("device is cuda, but PyTorch sees no GPU here")
-    return chosen
 
 
 class Training:
@@ -342,6 +324,7 @@ def progress_bar(training: Training, shown: bool) -> tqdm:
 # ------------------------------------------------------------------------------------------- fit
 
 
+@renamed(every="save_every")
 def fit(
     model: Translator,
     corpus: Corpus,
@@ -404,9 +387,15 @@ def fit(
             weights from before that step, and the last checkpoint is kept.
         KeyboardInterrupt: after Ctrl-C, see above.
     """
+    file_name(checkpoint="none" if checkpoint is None else checkpoint)
+    whole(-sys.maxsize, seed=seed)
+    flag(progress=progress, measure_bleu=measure_bleu)
     path = None if checkpoint is None else Path(checkpoint)
+    recipe = Recipe() if recipe is None else recipe
     _check_fit(model, corpus, path, save_every=save_every, resume=resume, curve_every=curve_every)
-    recipe = recipe or Recipe()
+    if not isinstance(recipe, Recipe):
+        raise ArgumentTypeError(f"recipe must be a Recipe, such as Recipe(), not {recipe!r}")
+    seed = int(seed)  # numpy's become Python's
     model.trained_on = corpus.facts
     model.to(chosen_device(device))
     optimiser = OPTIMISERS[recipe.optimiser](model.parameters(), lr=recipe.learning_rate)
@@ -491,11 +480,15 @@ def _check_fit(
     curve_every: int | None,
 ) -> None:
     """What :func:`fit` refuses before it begins."""
+    for name, one in (("model", model), ("corpus", corpus)):
+        if not hasattr(one, SIDES[0]):
+            raise ArgumentTypeError(f"{name} must be a {name}, not {one!r}")
     for side in SIDES:
         if getattr(model, side) != getattr(corpus, side):
             raise ValueError(f"the model's {side} is not that of {corpus.name}: make it from that")
     if not corpus.train or not corpus.valid:
         raise ValueError(f"{corpus.name} needs pairs in both train and valid")
+    flag(resume=resume)
     whole(1, save_every=save_every, curve_every=1 if curve_every is None else curve_every)
     if resume and path is None:
         raise ValueError("resume needs a checkpoint")

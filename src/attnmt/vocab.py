@@ -16,6 +16,21 @@ from attnmt.text.subwords import SPECIALS, Pieces, Words
 
 PAD, UNK, BOS, EOS = range(4)
 TOKENISERS = ("moses", "spaces")
+ALIKE = ("'’‘ʼ`´", '"“”„', "-‐‑")  # signs that one means alike, whichever one types
+
+
+def words_of(words: Iterable[str]) -> list[str]:
+    """Words as a list.
+
+    Raises:
+        TypeError: they are one text, or no strings.
+    """
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise TypeError(f"words must be a list of words, not {words!r}")
+    found = list(words)
+    if strange := [word for word in found if not isinstance(word, str)]:
+        raise TypeError(f"words must be strings, not {strange[0]!r}")
+    return found
 
 
 def tokenise(text: str, language: str, lower: bool = False, *, marks: bool = True) -> list[str]:
@@ -39,6 +54,7 @@ def tokenise(text: str, language: str, lower: bool = False, *, marks: bool = Tru
         TypeError: the text is no string.
     """
     text_of(text=text, language=language)
+    flag(lower=lower, marks=marks)
     text = clean(text)
     words = moses.cut(text, language)
     if marks:
@@ -72,8 +88,8 @@ def detokenise(words: Sequence[str], language: str) -> str:
     >>> detokenise(["Der", "Hund", "schläft", "."], "de")
     'Der Hund schläft.'
     """
-    if isinstance(words, str):
-        raise TypeError("words must be a list of words, not one text")
+    words = words_of(words)
+    text_of(language=language)
     return moses.join([word for word in words if word], language)
 
 
@@ -111,17 +127,25 @@ class Vocabulary:
         subwords: bool = False,
         tokeniser: str = "moses",
     ):
-        if isinstance(words, str):
-            raise TypeError("words must be a list of words, not one text")
         text_of(language=language)
         flag(lower=lower, subwords=subwords)
         one_of(TOKENISERS, tokeniser=tokeniser)
-        self.words = SPECIALS + tuple(words)
+        self.words = SPECIALS + tuple(words_of(words))
         self.language = language
         self.lower = lower
         self.tokeniser = tokeniser
         self.units = Pieces(self.words[len(SPECIALS) :]) if subwords else Words()
         self.marks = any(sign in word for word in self.words for sign in moses.MARKS)
+        letters = set("".join(self.words[len(SPECIALS) :]))
+        known = [[sign for sign in signs if sign in letters] for signs in ALIKE]
+        self._typed = str.maketrans(
+            {
+                sign: some[0]
+                for signs, some in zip(ALIKE, known, strict=True)
+                for sign in signs
+                if some and sign not in some
+            }
+        )
         self._index = {word: index for index, word in enumerate(self.words)}
         if len(self._index) < len(self.words):
             twice = next(w for w, count in Counter(self.words).items() if count > 1)
@@ -173,6 +197,7 @@ class Vocabulary:
 
         One that is known only without its marks is read without them.
         """
+        words = words_of(words)
         return [
             self._index[known] if (known := self._known(word)) in self else UNK for word in words
         ]
@@ -183,12 +208,16 @@ class Vocabulary:
 
     def decode(self, indices: Iterable[int]) -> list[str]:
         """Indices to words."""
-        return [self.words[index] for index in indices]
+        found = [int(index) for index in indices]
+        if wrong := [index for index in found if not 0 <= index < len(self.words)]:
+            raise ValueError(f"indices must be from 0 to {len(self.words) - 1}, not {wrong[0]}")
+        return [self.words[index] for index in found]
 
     def tokenise(self, text: str, tokeniser: str | None = None) -> list[str]:
         """Split a sentence the way this vocabulary's words were split, into words or subwords.
 
-        The first word loses its capital if it is known only without: *Das* becomes *das*.
+        The first word loses its capital if it is known only without: *Das* becomes *das*. Where no
+        word has a sign such as ’, it is read as the one like it that there is: ' (``ALIKE``).
 
         Args:
             text: one sentence.
@@ -196,6 +225,8 @@ class Vocabulary:
                 own were.
         """
         tokeniser = self.tokeniser if tokeniser is None else tokeniser
+        text_of(text=text)
+        text = text.translate(self._typed)
         words = split(text, self.language, self.lower, tokeniser=tokeniser, marks=self.marks)
         if words and self.units.mark + words[0] not in self:
             small = words[0][:1].lower() + words[0][1:]

@@ -23,7 +23,7 @@ from attnmt.evidence.plan import CORPORA, planned
 from attnmt.evidence.store import load_run
 from attnmt.metrics import bleu_by_protocol
 from attnmt.model import rnnsearch, sutskever
-from attnmt.options import from_file
+from attnmt.options import from_file, value_of
 from attnmt.pairs import Corpus
 from attnmt.recipes import CrossEntropy, precision_on
 
@@ -213,6 +213,7 @@ def test_train_overwrites_nothing(refused, tmp_path):
         (["--every", "5"], "--every is --save_every since attnmt 2.0"),
         (["--accumulate", "2"], "--accumulate is --gradient_accumulation since attnmt 2.0"),
         (["--bogus"], "train has no --bogus"),
+        (["--config"], "--config needs a file of settings"),
         (["--config", "no.yaml"], "no.yaml"),
     ],
 )
@@ -292,6 +293,35 @@ def test_a_training_goes_on_from_a_finished_model_on_its_corpus(run, refused, tm
     assert not all(a.equal(b) for a, b in zip(one.parameters(), other.parameters()))
     again = ("train", tmp_path / "x", "--start", first, "--model", "luong")
     assert "--model cannot be another one" in refused(*again, exit_code=2)
+
+
+def test_options_without_a_corpus_change_that_of_the_model(run, refused, tmp_path):
+    out = tmp_path / "model"
+    assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
+    code, said, shown = run("evaluate", out, "--corpus.seed", 1)
+    assert (code, said.splitlines()[0]) == (0, "20 pairs, test of grammar-de-en")
+    assert "were training sentences" in shown
+    model = Translator.load(out)
+    assert model.trained_on["origin"]["lengths"] == [4, 6]
+    model.trained_on = None
+    model.save(tmp_path / "old")
+    again = ("evaluate", tmp_path / "old", "--corpus.seed", 1)
+    assert "give --corpus.name, too" in refused(*again, exit_code=2)
+    wrong = ("evaluate", out, "--bleu-tokeniser", "words")  # told before the search
+    assert "tokeniser must be one of 13a" in refused(*wrong, exit_code=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("none", str | None, "none"),
+        ("null", str | None, None),
+        ("none", int | None, None),
+        ("['de', \"en\"]", tuple[str, str], ("de", "en")),
+    ],
+)
+def test_what_a_text_means_as_a_value(text, kind, value):
+    assert value_of(text, kind) == value
 
 
 def test_a_file_of_settings_cannot_run_code(run, tmp_path):

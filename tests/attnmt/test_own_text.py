@@ -4,10 +4,11 @@ import os
 import random
 import warnings
 
+import numpy as np
 import pytest
 
 from attnmt import Recipe, Translator, bleu, corpus_from_files, fit, grammar_corpus, rnnsearch
-from attnmt.corpus import corpus_of, same_sentences
+from attnmt.provenance import corpus_of, same_sentences
 from attnmt.text import TextWarning
 from attnmt.text.processed import traces
 from attnmt.text.subwords import LONGEST, Pieces, learn_pieces
@@ -88,6 +89,13 @@ def test_a_language_without_spaces_is_told_with_the_tokeniser_that_it_needs(
         "the dog ##s bark",
         "( -LRB- yes -RRB-",
         "I 'm here .",
+        "Tom &amp; x &#x27; &#124; y",
+        "so `` yes '' so",
+        "lower</w> er</w>",
+        "Ġthe Ġdog",
+        "the <unk> sleeps",
+        "no -lrb- yes -rrb-",
+        "我 喜欢 猫 。",
     ],
 )
 def test_text_that_was_processed_before_is_told_and_can_be_taken_as_it_is(tmp_path, line):
@@ -209,16 +217,45 @@ def test_a_corpus_of_other_languages_is_refused(own):
     with pytest.raises(ValueError, match="translates de to en, and the corpus is of en and de"):
         corpus_of(model, settings={"name": "grammar", "direction": "en-de"})
     small = {"train": 50, "valid": 3, "test": 3, "long": 0, "names": 0}
-    found = corpus_of(model, settings={"name": "grammar", **small})
+    with pytest.warns(TextWarning):
+        found = corpus_of(model, settings={"name": "grammar", **small})
     assert found.lower and found.test[0].source[0].islower()
+
+
+def test_of_another_corpus_its_name_and_its_strange_words_are_told(own, files):
+    model = trained(own)
+    swapped = {"name": "files", "source": files[1], "target": files[0], "valid": 4, "test": 4}
+    with pytest.warns(TextWarning) as told:
+        corpus_of(model, settings=swapped)
+    assert "source words of test are unknown to the model" in str(told[0].message)
+    write(files[0].parent, "new.tsv", [f"{s.upper()} \t{t}" for s, t in zip(SOURCES, TARGETS)])
+    other = {"name": "files", "source": files[0].parent / "new.tsv", "valid": 0, "test": 40}
+    with pytest.warns(TextWarning) as told:
+        corpus_of(model, settings=other)
+    said = " ".join(str(one.message) for one in told)
+    assert "was trained on own, and is measured on new" in said
+    assert f"{len(own.train)} of 40 sentences of test were training sentences" in said
+
+
+def test_numbers_of_numpy_are_numbers(files, tmp_path):
+    valid, test, seed, hidden = np.array([4, 4, 1, 8])
+    own = corpus_from_files(*files, valid=valid, test=test, seed=seed)
+    model = rnnsearch(own, hidden=hidden, seed=seed, dropout=np.float32(0.5))
+    fit(model, own, Recipe(epochs=1), seed=seed, progress=False, checkpoint=tmp_path / "kept")
+    model.save(tmp_path / "own.model")
+    assert corpus_of(Translator.load(tmp_path / "own.model")).fingerprint == own.fingerprint
+    small = {"train": 20, "valid": 2, "test": 2, "long": 0, "names": 0}
+    lengths = tuple(np.array([4, 9]))
+    assert grammar_corpus(**small, lengths=lengths) == grammar_corpus(**small, lengths=(4, 9))
 
 
 def test_an_old_file_says_what_it_lacks(own):
     model = rnnsearch(own, hidden=8)
     with pytest.raises(ValueError, match="does not say what it was trained on"):
         corpus_of(model)
-    with pytest.warns(TextWarning, match="nobody can tell"):
+    with pytest.warns(TextWarning) as told:
         corpus_of(model, settings={"name": "grammar", "train": 50, "long": 0, "names": 0})
+    assert "nobody can tell" in str(told[0].message)
 
 
 def test_a_corpus_that_nobody_can_make_again_is_named(corpus):

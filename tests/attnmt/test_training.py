@@ -9,9 +9,9 @@ from conftest import made_up_corpus
 
 from attnmt import Recipe, bleu, fast, fit, greedy, perplexity, rnnsearch, training
 from attnmt.batches import batches
+from attnmt.devices import best_device, chosen_device
 from attnmt.metrics import texts
 from attnmt.recipes import BAHDANAU, LUONG, LUONG_DROPOUT
-from attnmt.training import best_device, chosen_device
 
 
 def weights_of(model):

@@ -25,6 +25,7 @@ from attnmt.alignment import (
 )
 from attnmt.checks import one_of
 from attnmt.decoding import Translation, beam_search, greedy, on_words
+from attnmt.devices import best_device
 from attnmt.evidence.links import gold_pairs, has_gold_links
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import (
@@ -53,7 +54,7 @@ from attnmt.model import Translator
 from attnmt.pairs import Corpus, Pair
 from attnmt.recipes import CrossEntropy, Recipe, likelihood, precision_on
 from attnmt.text.subwords import cut_pairs, in_words
-from attnmt.training import best_device, fit
+from attnmt.training import fit
 
 TRANSLATED = ("test", "long", "names")
 Search = Callable[[Sequence[Pair], Sequence[Translation]], list[Translation]]

@@ -14,9 +14,11 @@ NEEDED = (  # after these a joiner changes what one sees
 )
 UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # control characters that are no white space
-    "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-    f"|(?<![{NEEDED}])[{JOINERS}]|[{JOINERS}](?=\\s|$)"
+    "\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff9-\ufffb]"
 )
+ENDS = r"\s.,:;!?…\"'’”»)\]}،؛؟۔।"  # before these, and at the end, a joiner joins nothing
+IDLE = re.compile(f"(?<![{NEEDED}])[{JOINERS}]+|[{JOINERS}]+(?=[{ENDS}]|$)")
 
 
 def clean(text: str) -> str:
@@ -26,7 +28,7 @@ def clean(text: str) -> str:
     characters; zero-width joiners stay where a script needs them.
     """
     if not text.isascii():
-        text = unicodedata.normalize("NFC", UNSEEN.sub("", text))
+        text = unicodedata.normalize("NFC", IDLE.sub("", UNSEEN.sub("", text)))
     elif not text.isprintable():
         text = UNSEEN.sub("", text)
     return " ".join(text.split())

@@ -5,14 +5,16 @@ from collections.abc import Sequence
 
 TRACES = {
     "escapes such as &apos;": re.compile(
-        r"&(?:apos|quot|lt|gt|bar|bra|ket|#9[13]|#124);|-[LR][RSC]B-"
+        r"&(?:[a-z]{2,6}|#\d+|#x[0-9a-f]+);|-[lr][rsc]b-", re.IGNORECASE
     ),
-    "parted hyphens, @-@": re.compile(r"(?:^| )@[-/–,.]@(?: |$)|##AT##"),
-    "byte-pair pieces, @@": re.compile(r"\S@@(?: |$)"),
-    "pieces of sentencepiece, ▁": re.compile(r"(?:^| )▁"),
+    "parted hyphens, @-@": re.compile(r"(?:^| )@[^\w\s@]{1,2}@(?: |$)|##AT##"),
+    "the Penn Treebank's quotation marks, ``": re.compile(r"(?:^| )``(?: |$)"),
+    "byte-pair pieces, @@": re.compile(r"\S@@(?: |$)|\S</w>(?: |$)"),
+    "pieces of sentencepiece, ▁, or of GPT-2, Ġ": re.compile(r"(?:^| )[▁Ġ]|<0x[0-9A-F]{2}>"),
+    "words taken out, <unk>": re.compile(r"(?:^| )(?:<unk>|\[UNK\])(?: |$)"),
     "pieces with ￭": re.compile(r"￭"),
     "WordPiece's pieces, ##": re.compile(r"(?:^| )\S+ ##\w"),
-    "spaces before full stops": re.compile(r" \.$"),
+    "spaces before full stops": re.compile(r" [.。।]$"),
 }
 SHARE = {"spaces before full stops": 0.5}  # of the lines; writing does that, too, now and then
 USUAL = 0.01

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -52,11 +53,12 @@ def learn_pieces(sentences: Iterable[Sequence[str]], size: int) -> list[str]:
     sentences = list(sentences)
     counts = Counter(letter for words in sentences for word in words for letter in letters_of(word))
     letters = sorted(counts, key=lambda letter: (-counts[letter], letter))
-    if not isinstance(size, int) or isinstance(size, bool) or size < len(letters):
+    if not isinstance(size, Integral) or isinstance(size, bool) or size < len(letters):
         raise ValueError(
             f"subwords must be a whole number of at least {len(letters):,}, not {size!r}: so many "
             "different characters has this text, the mark of a word's beginning included"
         )
+    size = int(size)
     joined = _joined_pieces(sentences, size) if letters and size > len(letters) else []
     pieces = letters + joined[: size - len(letters)]
     known = {word for words in sentences for word in words}

@@ -16,6 +16,7 @@ from attnmt import (
     Translator,
     beam_search,
     bleu,
+    devices,
     force_align,
     greedy,
     luong,
@@ -93,7 +94,7 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch, use):
     recipe = {"epochs": 1, "batch_size": 9}
     here = plan_of("made-up", 0, 4, systems=systems, recipe=recipe, samples=["w1"])
     use(here, {"made-up": corpus})
-    monkeypatch.setattr(training, "best_device", lambda: "cpu")  # where the saved one is measured
+    monkeypatch.setattr(devices, "best_device", lambda: "cpu")  # where the saved one is measured
     run, _ = make_run("odd-one-made-up-4", work=tmp_path, progress=False)
     assert os.listdir(tmp_path) == ["odd-one-made-up-4.safetensors"]  # no checkpoint is left
     assert list(planned()) == ["odd-one-made-up-0", "odd-one-made-up-4"]
@@ -115,7 +116,7 @@ def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch, us
     plain = {"model": "luong", "hidden": 6}
     systems = {"plain": plain, "new": plain | {"modern": modern, "measure_bleu": True}}
     use(plan_of("made", 1, systems=systems, recipe=recipe), {"made": corpus})
-    monkeypatch.setattr(training, "best_device", lambda: "cpu")
+    monkeypatch.setattr(devices, "best_device", lambda: "cpu")
     plain, new = (make_run(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
     had = {"smoothing": 0.2, "precision": precision_on("cpu", "bf16")}
     assert (plain.modern, new.modern) == ({}, had)

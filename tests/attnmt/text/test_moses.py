@@ -47,6 +47,11 @@ def test_whatever_a_text_holds_comes_back(text, language, lower):
     assert detokenise(words, language) == (text.lower() if lower else text)
 
 
+@given(st.text(st.sampled_from("aéم\u0301\u200c\u200d\u200b\u200f\ufeff👩💻ك .\u2028"), max_size=9))
+def test_a_text_that_is_in_one_form_stays_as_it_is(text):
+    assert clean(clean(text)) == clean(text)
+
+
 def test_marks_stand_where_a_guess_would_be_wrong_and_nowhere_else():
     assert tokenise("Der Hund, der schläft, träumt.", "de") == (
         ["Der", "Hund", ",", "der", "schläft", ",", "träumt", "."]
@@ -61,6 +66,10 @@ def test_a_word_that_is_known_without_marks_is_read_without():
     vocabulary = Vocabulary(["geht", "'", "s"], "de")
     assert vocabulary.tokenise("geht's") == ["geht", "'", "s"]
     assert vocabulary.encode(["geht", "‿'", "s"]) == [4, 5, 6]
+    for typed in ("geht’s", "gehtʼs", "geht`s"):  # the sign that it knows is meant
+        assert vocabulary.tokenise(typed) == ["geht", "'", "s"]
+    assert Vocabulary(["l", "’", "ami"], "fr").tokenise("l'ami") == ["l", "’", "ami"]
+    assert Vocabulary(["l'", "’", "ami"], "fr").tokenise("l’ami") == ["l", "’", "ami"]
     marked = Vocabulary(["geht", "‿'", "s"], "de")
     assert marked.tokenise("geht's") == ["geht", "‿'", "s"]
 
@@ -78,6 +87,8 @@ def test_a_word_that_is_known_without_marks_is_read_without():
         ("\u202aAnna\u202c \u200esieht\u200f\u2066 dich\u2069", "Anna sieht dich"),
         ("Auf\u200clage und Auf\u200dlage", "Auflage und Auflage"),
         ("a\x00b\x07c\x7f \x85 d", "abc d"),
+        ("Mu\u034fller \u3164und", "Muller und"),
+        ("خانه\u200c\u200c می\u200c\u200f خانه\u200c.", "خانه می خانه."),
         ("5\u00a0€\u2009und\u3000mehr\t\n", "5 € und mehr"),
     ],
 )

@@ -55,7 +55,7 @@ def attention_step(labels: Sequence[str], query: Tensor, vectors: Tensor, some: 
     for ax, name in zip(axes[:, 0], names, strict=True):
         ax.set(ylabel=name)
     axes[0, 1].set(title="query")
-    axes[3, 0].set_xticks(np.arange(len(labels)), labels, fontsize=11)
+    axes[3, 0].set_xticks(np.arange(len(labels)), labels, fontsize=11, parse_math=False)
     axes[3, 1].set_xticks([0], ["sum:\ncontext"], fontsize=11)
     return figure
 
@@ -94,7 +94,7 @@ def bars(
     ax = ax or plt.subplots(figsize=(4.2, 2.2), layout="constrained")[1]
     drawn = ax.bar(range(len(words)), values, width=0.55, color=colours(len(words)))
     ax.bar_label(drawn, [f"{value:.3f}" for value in values], padding=2, fontsize=10)
-    ax.set_xticks(range(len(words)), words)
+    ax.set_xticks(range(len(words)), words, parse_math=False)
     ax.axhline(0, color="dimgrey", lw=1)
     ax.set(ylabel=ylabel)
     ax.margins(y=0.3)
@@ -123,7 +123,7 @@ def steps(words: Sequence[str], panels: Mapping[str, Sequence[float]], alike: in
         drawn = ax.bar(range(len(words)), heights, width=0.6, color=colours(len(words)))
         shown = [f"{value:.2f}" if np.isfinite(value) else "−∞" for value in values]
         ax.bar_label(drawn, shown, padding=2, fontsize=10)
-        ax.set_xticks(range(len(words)), words, fontsize=10)
+        ax.set_xticks(range(len(words)), words, fontsize=10, parse_math=False)
         ax.axhline(0, color="dimgrey", lw=1)
         ax.margins(y=0.2)
         ax.set(yticks=[])
@@ -193,7 +193,8 @@ def blend(
         colour = colours(len(words))[number - 1]
         ax.plot([x, h_j[0]], [y, h_j[1]], color=colour, lw=1 + 8 * a, alpha=0.6, zorder=1)
         ax.plot(*h_j, "o", color=colour, markersize=9)
-        text = f"${symbol}_{number}$ {word}\n{a:.0%}"
+        shown = word.replace("$", r"\$")  # in a word it begins no formula
+        text = f"${symbol}_{number}$ {shown}\n{a:.0%}"
         ax.annotate(text, h_j, xytext=(8, 6), textcoords="offset points", fontsize=10)
     ax.plot(x, y, "*", color="black", markersize=15, zorder=3)
     text = f"$c$ = ({x:.2f}, {y:.2f})"
@@ -239,7 +240,7 @@ def window(
         drawn = ax.bar(places + 0.2, weights, 0.38, color=BLUE, label="weight $a_t(s)$")
     shown = [f"{bar.get_height():.2f}" if bar.get_height() else "" for bar in drawn]
     ax.bar_label(drawn, shown, padding=1, fontsize=9)
-    ax.set_xticks(places, words, rotation=40, ha="right")
+    ax.set_xticks(places, words, rotation=40, ha="right", parse_math=False)
     ax.set(xlim=(-0.5, len(words) - 0.5), xlabel="source words")
     ax.margins(y=0.15)
     ax.grid(visible=False)

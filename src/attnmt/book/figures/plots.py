@@ -254,7 +254,7 @@ def links(pair: Pair) -> Axes:
         ax.plot([0, 1], [s, t], style, color=color)
     for x, side, words in ((-0.05, "right", pair.source), (1.05, "left", pair.target)):
         for y, word in enumerate(words):
-            ax.text(x, y, word, ha=side, va="center")
+            ax.text(x, y, word, ha=side, va="center", parse_math=False)
     ax.set(xlim=(-0.9, 1.9))
     ax.invert_yaxis()
     ax.axis("off")

@@ -118,7 +118,7 @@ def draw(next_words: Reader, beam: int, limit: int = LIMIT) -> Axes:
             line = {"color": colour, "lw": 2.4 if any(ways) else 1.1}
             ax.plot([above[0], x], [above[1] + 0.3, y - 0.3], **line)
         shown = f"{words[-1] if words else SPECIALS[BOS]}  {math.exp(nodes[words]):.2f}"
-        ax.text(x, y, shown, ha="center", va="center", fontsize=11, **thick)
+        ax.text(x, y, shown, ha="center", va="center", fontsize=11, parse_math=False, **thick)
     ax.set(xlim=(-0.6, columns - 0.4), ylim=(rows - 0.5, -0.5), ylabel="step")
     ax.set_yticks(range(1, rows))
     ax.set_xticks([])

@@ -1,0 +1,25 @@
+"""Devices: the processor, or a graphics card."""
+
+import torch
+
+from attnmt.checks import ArgumentError
+
+
+def best_device() -> torch.device:
+    """The GPU if there is one, or else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def chosen_device(device: torch.device | str | None = None) -> torch.device:
+    """The device that is asked for; by itself the GPU if there is one, or else the CPU.
+
+    Raises:
+        ValueError: PyTorch has no such device here.
+    """
+    try:
+        chosen = torch.device(device or best_device())
+    except (RuntimeError, TypeError) as error:
+        raise ArgumentError(f"device must be cpu or cuda, not {device!r}") from error
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise ArgumentError("device is cuda, but PyTorch sees no GPU here")
+    return chosen
