@@ -80,8 +80,8 @@ def yardsticks(corpus: Corpus) -> dict:
         "diagonal": [diagonal(pair) for pair in pairs["settled"]],
         "IBM Model 1": ibm_model_1_links(corpus.train, pairs["settled"]),
         "best possible": [best_possible(pair) for pair in pairs["settled"]],
-        "first annotator": [pair.sure for pair in pairs["first"]],
-        "second annotator": [pair.sure for pair in pairs["second"]],
+        "first reading": [pair.sure for pair in pairs["first"]],
+        "second reading": [pair.sure for pair in pairs["second"]],
     }
     return {
         name: {who: alignment_error_rate(drawn, pairs[who]) for who in BY}

@@ -18,9 +18,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnmt.book.tables import with_range
 from attnmt.evidence.claims import KINDS
-from attnmt.evidence.plan import TITLES, planned
-from attnmt.evidence.store import Run, load_run, of_length
+from attnmt.evidence.plan import TITLES, planned, results_folder
+from attnmt.evidence.store import Run, load_run, load_statistics, of_length
 from attnmt.evidence.verdicts import judge, summary, verdict_table
+from attnmt.metrics import chrf_of
 from press import reading
 from press.contents import chapter_numbers, chapters, file_of, listed
 from press.extensions.languages import words_on
@@ -108,7 +109,9 @@ def trained_models(root: Path, corpus: str) -> list[str]:
     (one, *_) = next(iter(groups.values()))
     last = {bucket.shortest: bucket.longest for bucket in one.by_length}
     lengths = [f"{first} to {last[first]} words" for first in (SHORT, LONG[corpus])]
-    header = ["model", "seeds", "updates", "BLEU", *lengths, "AER", "CPU-seconds"]
+    chrf = {system: chrf_scores(runs) for system, runs in groups.items()}
+    scores = ["BLEU", "chrF"] if any(chrf.values()) else ["BLEU"]
+    header = ["model", "seeds", "updates", *scores, *lengths, "AER", "CPU-seconds"]
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for system in filter(groups.get, systems):
         found = groups[system]
@@ -117,6 +120,7 @@ def trained_models(root: Path, corpus: str) -> list[str]:
             str(len(found)),
             f"{found[0].history.curve[-1].updates:,}",
             with_range(run.bleu.score for run in found),
+            *([with_range(chrf[system])] if any(chrf.values()) else []),
             with_range(of_length(run, SHORT) for run in found),
             with_range(of_length(run, LONG[corpus]) for run in found),
             with_range((run.aer for run in found), digits=3),
@@ -124,6 +128,15 @@ def trained_models(root: Path, corpus: str) -> list[str]:
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, "", f"BLEU: `{one.bleu.signature}`"]
+
+
+def chrf_scores(runs: Iterable[Run]) -> list[float]:
+    """chrF on the test set, of the runs whose characters were counted."""
+    counted = [
+        run.name for run in runs if (results_folder() / "counts" / f"{run.name}.npz").exists()
+    ]
+    sums = [load_statistics(name)["test_chrf"].sum(axis=0) for name in counted]
+    return [float(chrf_of(one)) for one in sums]
 
 
 LISTS: dict[str, tuple[str, str, Callable]] = {  # its files, its class, and its lines of Markdown

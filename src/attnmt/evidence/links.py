@@ -262,7 +262,7 @@ def gold_pairs(corpus: Corpus, by: str = "settled") -> list[Pair]:
 
     Args:
         corpus: ``multi30k("de-en")``, of any size.
-        by: "settled", or the "first" or the "second" annotator alone.
+        by: "settled", or the "first" or the "second" reading alone.
 
     Raises:
         ValueError: another corpus, or its words are not those that were linked (for instance since

@@ -164,7 +164,7 @@ def test_the_file_has_three_drawings_of_150_pairs_and_no_word_of_a_caption():
         assert set("".join(pair[who] for who in BY)) <= set("0123456789-? ")
     links = gold_links()
     assert len({gold.index for gold in links}) == len(links) == 150
-    for gold in links:  # what is settled was in doubt only where the annotators differed
+    for gold in links:  # what is settled was in doubt only where the readings differed
         first, second, settled = (gold.by[who] for who in BY)
         assert first.sure and second.sure
         assert first.sure & second.sure <= settled.sure <= first.sure | second.sure
@@ -216,7 +216,7 @@ def test_agreement_of_a_small_example():
 
 @pytest.mark.skipif("ATTNMT_DATA" not in os.environ, reason="needs ATTNMT_DATA, the captions")
 def test_the_links_fit_the_captions():
-    """The same pairs with case and without; and each annotator aligns as the other does."""
+    """The same pairs with case and without; and each reading aligns as the other does."""
     corpus = multi30k("de-en", train=100)
     pairs = gold_pairs(corpus)
     assert len(pairs) == 150
