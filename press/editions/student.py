@@ -43,6 +43,8 @@ LEFT_OUT = (
     "book/_template.ipynb",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    ".github/ISSUE_TEMPLATE",
     ".pre-commit-config.yaml",
 )
 
