@@ -54,6 +54,8 @@ def verdict(*sources: str, seconds: int = grade.SECONDS) -> str:
         ("f = lambda x: x",),
         ("if True:\n    def f(x):\n        return x",),
         ("k = 0\nk += 1\ndef f(x):\n    return k * x",),
+        ("k = train_for_an_hour()\nn = k", "k = 1\nn = k\ndef f(x):\n    return n * x"),
+        ("def f(x):\n    return g(x)", "k = 1\ndef g(x):\n    return k * x", "k = f(1)"),
         ("from math import *", "def f(x):\n    return floor(x)"),
         ("%matplotlib inline\n! pip list\nnames = !ls\nlen?\n?len\n" + RIGHT,),
         (
