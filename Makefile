@@ -1,4 +1,4 @@
-# The book "Learning to Align": `make book` to read it, `make test` to check it.
+# The book "Learning to Align": `make book` to read it, `make help` for the rest.
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
@@ -10,7 +10,7 @@ BUILD = $(BIN)/jupyter-book build
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # The files with a test of a marker, so that the others need not be read.
 MARKED = $(shell grep -rl --include="test_*.py" "mark\.$(1)" tests)
-# Executed by every check, their knobs at "quick". What the pages show holds by its stamps; `make test-all` executes it all.
+# Executed by every check, their knobs at "quick". What the pages show holds by its stamps.
 CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/one_page.ipynb book/primer.ipynb)
 NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 -n $(JOBS) --dist loadscope -W default
 SERVE = @echo "To read it: $(BIN)/python -m http.server --directory _build/html, then open http://localhost:8000"
@@ -46,6 +46,10 @@ nbval: $(STAMP)
 strict: $(STAMP)
 	rm -rf _build/strict
 	$(BUILD) . --path-output _build/strict -W --keep-going -n --quiet
+publish: $(STAMP) ## give a copy its address (REPOSITORY=https://github.com/someone/somewhere BRANCH=main)
+	$(BIN)/python -m press.colab.publish "$(REPOSITORY)" --branch "$(BRANCH)"
+study: $(STAMP) ## make a study again, in results/studies (NAME=searches)
+	$(BIN)/python -m studies $(NAME)
 install: $(STAMP) ## make the environment in .venv
 $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' || { \
@@ -95,10 +99,6 @@ lock: ## write requirements.lock: the same versions with their hashes, for pip's
 	uv pip compile requirements.txt --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements.lock
 verdicts: $(STAMP) ## judge the list of claims by the recorded runs, into results/verdicts.json
 	$(BIN)/python -m attnmt.evidence.verdicts
-study: $(STAMP) ## make a study again, in results/studies (NAME=searches)
-	$(BIN)/python -m studies $(NAME)
-publish: $(STAMP) ## give a copy its address (REPOSITORY=https://github.com/someone/somewhere BRANCH=main)
-	$(BIN)/python -m press.colab.publish "$(REPOSITORY)" --branch "$(BRANCH)"
 student: $(STAMP) ## write the student edition, without solutions, into _build/student
 	$(BIN)/python -m press.editions.student
 gradescope: student ## write the same check as an autograder for Gradescope, _build/gradescope.zip
