@@ -185,7 +185,8 @@ def container(hidden: tuple[Path, ...]) -> tuple[str, ...]:
     own = [
         place for place in (Path.home(), ROOT, *hidden) if place.is_dir() and place.parent != place
     ]
-    seen = [ROOT / "src", ROOT / "results", Path(sys.prefix), Path(sys.base_prefix)]
+    seen = [ROOT / "src", ROOT / "results", ROOT / "book" / "_live"]
+    seen += [Path(sys.prefix), Path(sys.base_prefix)]
     command = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
     command += ["--dev", "/dev", "--proc", "/proc"]
     command += [word for place in sorted(own) for word in ("--tmpfs", str(place))]
