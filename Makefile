@@ -1,4 +1,4 @@
-# The book "Learning to Align": `make book` to read it, `make test` to check it.
+# The book "Learning to Align": `make book` to read it, `make help` for the rest.
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
@@ -10,7 +10,7 @@ BUILD = $(BIN)/jupyter-book build
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # The files with a test of a marker, so that the others need not be read.
 MARKED = $(shell grep -rl --include="test_*.py" "mark\.$(1)" tests)
-# Executed by every check, their knobs at "quick". What the pages show holds by its stamps; `make test-all` executes it all.
+# Executed by every check, their knobs at "quick". What the pages show holds by its stamps.
 CORE = $(wildcard book/[0-9]*.ipynb book/ten_minutes.ipynb book/one_page.ipynb book/primer.ipynb)
 NBVAL = $(BIN)/python -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=600 -n $(JOBS) --dist loadscope -W default
 SERVE = @echo "To read it: $(BIN)/python -m http.server --directory _build/html, then open http://localhost:8000"
@@ -37,9 +37,8 @@ notebooks: $(STAMP) ## execute chapters in place, to refresh what they store (CH
 	$(BIN)/python -m press.run.execute --jobs $(JOBS) --in-place $(CHAPTERS)
 grade: $(STAMP) ## check the mechanisms that learners wrote (ANSWERS=folder or notebook GRADEBOOK=grades.csv)
 	$(BIN)/python -m press.editions.grade "$(ANSWERS)" --jobs $(JOBS) $(if $(GRADEBOOK),--gradebook "$(GRADEBOOK)")
-pdf: html ## print the whole book to _build/pdf, with Chromium or Chrome
-	$(BIN)/python -m press.editions.pdf
-
+pdf: html ## print the whole book to _build/pdf, with Chromium or Chrome; or a handout (CHAPTERS=book/03_learning_to_align.ipynb)
+	$(BIN)/python -m press.editions.pdf $(CHAPTERS)
 course-test: $(STAMP) ## what a course's copy must pass to be published: the chapters run, and the pages build
 	@$(MAKE) -k --no-print-directory nbval strict
 nbval: $(STAMP)
@@ -47,6 +46,10 @@ nbval: $(STAMP)
 strict: $(STAMP)
 	rm -rf _build/strict
 	$(BUILD) . --path-output _build/strict -W --keep-going -n --quiet
+publish: $(STAMP) ## give a copy its address (REPOSITORY=https://github.com/someone/somewhere BRANCH=main)
+	$(BIN)/python -m press.colab.publish "$(REPOSITORY)" --branch "$(BRANCH)"
+study: $(STAMP) ## make a study again, in results/studies (NAME=searches)
+	$(BIN)/python -m studies $(NAME)
 install: $(STAMP) ## make the environment in .venv
 $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' || { \
@@ -57,7 +60,6 @@ $(STAMP): requirements.txt pyproject.toml
 	@touch $(STAMP)
 clean: ## remove what was built; the environment stays
 	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
-
 # ------------------------------------------------------- what the student edition leaves out
 check: lint ## in three minutes: style, types, unit tests of the core, one chapter
 	$(PYTEST) -m "not slow and not browser and not nightly" tests/attnmt/test_*.py
@@ -65,10 +67,9 @@ check: lint ## in three minutes: style, types, unit tests of the core, one chapt
 test: $(STAMP) ## all that a change must pass: lint unit processors nbval strict browser
 	@$(MAKE) -k --no-print-directory lint unit processors nbval strict browser
 test-all: $(STAMP) ## the same, and every notebook as shown, whole editions, Colab, other Pythons
-	@$(MAKE) -k --no-print-directory test pages nightly colab versions
+	@$(MAKE) -k --no-print-directory test pages nightly sphinx colab versions
 lint: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy --cache-dir _build/mypy
 	$(BIN)/lint-imports --no-logo --cache-dir _build/imports
 unit: $(STAMP)
@@ -80,25 +81,24 @@ browser: $(STAMP)
 	$(PYTEST) -m "browser and not nightly" $(call MARKED,browser)
 nightly: $(STAMP) # the other pages, whole editions
 	$(PYTEST) -m nightly tests
+sphinx: strict # the way out of jupyter-book 1: Sphinx alone builds the same pages
+	$(BIN)/python -m press.run.plain_sphinx
 pages: $(STAMP)
 	$(NBVAL) $(or $(CHAPTERS),$(wildcard book/*.ipynb))
 	ATTNMT_SIZE=quick $(NBVAL) $(or $(CHAPTERS),$(filter-out $(CORE),$(wildcard book/*.ipynb)))
 colab: $(STAMP) ## run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)
 	$(BIN)/python -m press.colab.as_in_colab $(CHAPTERS)
-versions: # the oldest and the newest Python that the book promises, each in an environment of its own
-	@for python in python3.11 python3.13; do \
+versions: # the Pythons that the book promises, each in an environment of its own
+	@for python in python3.11 python3.12 python3.13 python3.14; do \
 		$$python -c "" 2>/dev/null || { echo "Skipped: there is no $$python here"; continue; }; \
 		$(MAKE) --no-print-directory PYTHON=$$python VENV=_build/$$python TESTS=tests/attnmt CHAPTERS=book/ten_minutes.ipynb unit nbval || exit 1; \
 	done
 format: $(STAMP) ## let ruff format the code and mend what it can
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+lock: ## write requirements.lock: the same versions with their hashes, for pip's --require-hashes (needs uv)
+	uv pip compile requirements.txt --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements.lock
 verdicts: $(STAMP) ## judge the list of claims by the recorded runs, into results/verdicts.json
 	$(BIN)/python -m attnmt.evidence.verdicts
-study: $(STAMP) ## make a study again, in results/studies (NAME=searches)
-	$(BIN)/python -m studies $(NAME)
-publish: $(STAMP) ## give a copy its address (REPOSITORY=https://github.com/someone/somewhere BRANCH=main)
-	$(BIN)/python -m press.colab.publish "$(REPOSITORY)" --branch "$(BRANCH)"
 student: $(STAMP) ## write the student edition, without solutions, into _build/student
 	$(BIN)/python -m press.editions.student
 gradescope: student ## write the same check as an autograder for Gradescope, _build/gradescope.zip

@@ -68,11 +68,13 @@ COLUMNS = ("student", "exercise", "points", "feedback", "file")
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a notebook, and the global names that it binds and reads."""
+    """A statement of a notebook, and its global names: bound, replaced by what it binds, read."""
 
     text: str
     bound: set[str]
+    replaced: set[str]  # of those bound, the ones whose earlier values no longer count
     read: set[str]
+    read_later: set[str]  # of those read, the ones that a function reads when it is called
 
 
 def statements(notebook: nbformat.NotebookNode) -> tuple[list[Statement], list[str]]:
@@ -93,37 +95,50 @@ def statements(notebook: nbformat.NotebookNode) -> tuple[list[Statement], list[s
     return found, broken
 
 
+REPLACING = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+
+
 def statement(text: str) -> Statement:
-    """A statement that sets `A.x` or `a[0]` belongs to the name; `import *` binds "*"."""
+    """What a statement binds and reads; `A.x = 1` and `a[0] = 1` bind A and a, `import *` "*"."""
     bound, read = bound_and_read(text)
-    outside = [ast.parse(text).body[0]]
-    for node in outside:
-        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
-            bound.add("*")
-        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
-            owner = node.value
-            while isinstance(owner, ast.Attribute | ast.Subscript):
-                owner = owner.value
-            bound |= {owner.id} if isinstance(owner, ast.Name) else set()
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
-            outside += ast.iter_child_nodes(node)
-    return Statement(text, bound, read)
+    (node,) = ast.parse(text).body
+    replaced = bound if isinstance(node, REPLACING) else set()
+    changed, waiting, later = set(), [node], False
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.ImportFrom) and one.names[0].name == "*":
+            changed.add("*")
+        if isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Store):
+            while isinstance(one, ast.Attribute | ast.Subscript):
+                one = one.value
+            changed |= {one.id} if isinstance(one, ast.Name) else set()
+        if isinstance(one, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            later = True
+        else:
+            waiting += ast.iter_child_nodes(one)
+    return Statement(text, bound | changed, replaced - changed, read, read if later else set())
 
 
 def answer(written: list[Statement], broken: list[str], name: str) -> str | None:
     """The statements that a name needs, in their order; None if none defines it.
 
-    A cell that defines it and is not Python is the answer if no other defines it: its error is the
-    learner's, and is reported when it runs.
+    From the last statement back: what is needed at a place, and what functions read at the end. A
+    cell that defines the name and is not Python is the answer if no other defines it: its error is
+    the learner's, and is reported when it runs.
     """
-    if any(name in statement.bound for statement in written):
-        needed, more = set(), {name}
-        while more - needed:
-            needed |= more
-            more = {read for one in written if one.bound & needed for read in one.read} | {"*"}
-        return "\n\n".join(one.text for one in written if one.bound & needed)
-    seem = [source for source in broken if re.search(rf"\b(def|class) {name}\b", source)]
-    return seem[-1] if seem else None
+    if not any(name in one.bound for one in written):
+        seem = [source for source in broken if re.search(rf"\b(def|class) {name}\b", source)]
+        return seem[-1] if seem else None
+    at_the_end, more = set(), {name}
+    while more - at_the_end:
+        at_the_end |= more
+        needed, chosen = at_the_end | {"*"}, []
+        for one in reversed(written):
+            if one.bound & needed:
+                chosen.append(one.text)
+                needed = (needed - one.replaced) | one.read
+                more = more | one.read_later
+    return "\n\n".join(reversed(chosen))
 
 
 def is_check(node: ast.stmt) -> bool:
@@ -170,7 +185,8 @@ def container(hidden: tuple[Path, ...]) -> tuple[str, ...]:
     own = [
         place for place in (Path.home(), ROOT, *hidden) if place.is_dir() and place.parent != place
     ]
-    seen = [ROOT / "src", ROOT / "results", Path(sys.prefix), Path(sys.base_prefix)]
+    seen = [ROOT / "src", ROOT / "results", ROOT / "book" / "_live"]
+    seen += [Path(sys.prefix), Path(sys.base_prefix)]
     command = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
     command += ["--dev", "/dev", "--proc", "/proc"]
     command += [word for place in sorted(own) for word in ("--tmpfs", str(place))]

@@ -7,6 +7,7 @@ their own behind the list of all exercises.
 
 import html
 import posixpath
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -124,6 +125,7 @@ def join(
     entries: list[Entry] = []
     body: list[str] = []
     solved: list[tuple[str, str]] = []
+    last = list(soups)[-1]
     for caption, pages in parts:
         entries += [Entry(0, html.escape(caption))] if caption else []
         for page in pages:
@@ -134,16 +136,26 @@ def join(
             entries += found if caption else []  # the first page stands before the contents
             if text.select_one(".solution"):
                 solved.append((page, found[0].title))
-            if page == SOLUTIONS_AFTER and solved:
-                places, lines = solutions(solved, solved_heading)
+            if page == SOLUTIONS_AFTER or (page == last and SOLUTIONS_AFTER not in soups):
+                places, lines = solutions(solved, solved_heading) if solved else ("", [])
                 body.append(places)
                 entries += lines
     return "\n".join(body), entries
 
 
-def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
-    """The document to print, and its contents; Unprintable where a page was not built."""
-    soups = {page: read(site, page) for _, pages in listed(root) for page in pages}
+def sheet(site: Path, root: Path = ROOT, only: Collection[str] = ()) -> tuple[str, list[Entry]]:
+    """The document to print, whole or `only` some pages, and its contents.
+
+    Raises:
+        Unprintable: a page was not built, or the book does not have it.
+    """
+    parts = [
+        (part, [page for page in pages if page in only or not only]) for part, pages in listed(root)
+    ]
+    parts = [(part, pages) for part, pages in parts if pages]
+    soups = {page: read(site, page) for _, pages in parts for page in pages}
+    if others := set(only) - set(soups):
+        raise Unprintable(f"_toc.yml lists no page {', '.join(sorted(others))}")
     config = settings(root)
     words = config["sphinx"]["config"].get("site_words", {})  # of an edition in another language
     links = [
@@ -153,7 +165,7 @@ def sheet(site: Path, root: Path = ROOT) -> tuple[str, list[Entry]]:
         if not urlsplit(link["href"]).scheme
     ]
     styles = [(site / path).resolve().as_uri() for path in dict.fromkeys(links)]
-    body, entries = join(soups, listed(root), site, in_words("Solutions", words))
+    body, entries = join(soups, parts, site, in_words("Solutions", words))
     text = SHEET.format(
         language=next(iter(soups.values())).html.get("lang", "en"),
         title=html.escape(config["title"]),

@@ -1,4 +1,7 @@
-"""Print the whole book, from its built pages, to one PDF: `_build/pdf/learning-to-align.pdf`.
+"""Print the book, from its built pages, to one PDF: `_build/pdf/learning-to-align.pdf`.
+
+    python -m press.editions.pdf                                    the whole book
+    python -m press.editions.pdf book/03_learning_to_align.ipynb    a handout: some of its pages
 
 Chromium prints the joined document (`one_page`), then once more: the contents need the page
 numbers of the first print. Everything folded is opened, and solutions move behind the list of all
@@ -10,6 +13,7 @@ import logging
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -53,8 +57,8 @@ def add_outline(pdf: Path, entries: list[Entry], numbers: dict[str, int]) -> Non
     writer.write(pdf)
 
 
-def print_book(site: Path, target: Path) -> int:
-    """Print the built site; returns the number of pages."""
+def print_book(site: Path, target: Path, only: Collection[str] = ()) -> int:
+    """Print the built site, or `only` some of its pages; returns the number of sheets."""
     path = chromium()
     fonts = shutil.which("fc-list") and subprocess.run(["fc-list", ":lang=ko"], capture_output=True)
     if fonts and not fonts.stdout.strip():
@@ -62,7 +66,7 @@ def print_book(site: Path, target: Path) -> int:
             "no font on this machine has Korean letters, which the glossary needs: install one"
             " (on Debian and Ubuntu: apt install fonts-noto-cjk)"
         )
-    text, entries = sheet(site)
+    text, entries = sheet(site, only=only)
     target.parent.mkdir(parents=True, exist_ok=True)
     source = target.with_suffix(".html")
     source.write_text(text, encoding="utf8")
@@ -95,12 +99,15 @@ def print_book(site: Path, target: Path) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    target = ROOT / "_build" / "pdf" / "learning-to-align.pdf"
+    parser.add_argument("pages", nargs="*", help="files of the book; default: all of it")
     parser.add_argument("--site", type=Path, default=ROOT / "_build" / "html")
-    parser.add_argument("--into", type=Path, default=target)
+    parser.add_argument("--into", type=Path, help="default: in _build/pdf")
     options = parser.parse_args()
+    only = [Path(page).with_suffix("").as_posix() for page in options.pages]
+    name = "-".join(Path(page).name for page in only) or "learning-to-align"
+    options.into = options.into or ROOT / "_build" / "pdf" / f"{name}.pdf"
     try:
-        count = print_book(options.site, options.into)
+        count = print_book(options.site, options.into, only)
     except (Unprintable, FileNotFoundError) as error:
         parser.error(str(error))
     print(f"{count} pages, {options.into.stat().st_size / 1e6:.1f} MB: {options.into}")

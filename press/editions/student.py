@@ -43,6 +43,8 @@ LEFT_OUT = (
     "book/_template.ipynb",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    ".github/ISSUE_TEMPLATE",
     ".pre-commit-config.yaml",
 )
 
@@ -64,6 +66,30 @@ def student_chapter(notebook: nbformat.NotebookNode, chapter: str) -> nbformat.N
 def without_solution_blocks(page: str) -> str:
     """A Markdown page without its solutions, which are one block each: ``:::{solution} label``."""
     return re.sub(r"^:::\{solution\}.*?^:::\n+", "", page, flags=re.DOTALL | re.MULTILINE)
+
+
+# What lecturers and maintainers read on pages that students read, too: sections, and words.
+SECTIONS = (
+    ("how_to.md", "Teach"),
+    ("troubleshooting.md", "Tests that fail"),
+    ("publish.md", "A release"),
+)
+WORDS = (
+    ("index.md", " If you teach, begin with {doc}`for_lecturers`.", ""),
+    ("how_to.md", "# How to read, run and teach this book", "# How to read and run this book"),
+)
+
+
+def for_students(name: str, page: str) -> str:
+    """A Markdown page without its solutions, and without what it says to others than students."""
+    page = without_solution_blocks(page)
+    for file, title in SECTIONS:
+        if file == name:
+            page = re.sub(rf"(?ms)^## {title}$.*?(?=^## |\Z)", "", page)
+    for file, words, others in WORDS:
+        if file == name:
+            page = page.replace(words, others)
+    return page
 
 
 def is_edition(folder: Path) -> bool:
@@ -90,7 +116,7 @@ def make_edition(target: Path, root: Path = ROOT) -> list[Path]:
     for name, folder in PLACES.items():
         shutil.copyfile(PAGES / name, target / folder / name)
     for page in (target / "book").glob("*.md"):
-        text = without_solution_blocks(page.read_text(encoding="utf8"))
+        text = for_students(page.name, page.read_text(encoding="utf8"))
         page.write_text(text, encoding="utf8", newline="\n")
     makefile = (target / "Makefile").read_text(encoding="utf8")
     (target / "Makefile").write_text(makefile.partition(BELOW)[0], encoding="utf8", newline="\n")

@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from press.contents import ROOT
 from press.editions import grade
 from press.editions.gradescope import write_archive
-from press.editions.mechanisms import Mechanism
+from press.editions.mechanisms import Mechanism, checked, mechanisms, parted
 
 CELL = "def f(x):\n    'Doc.'\n    return x  # write it here\n\n\ncheck(f)"
 CHECK = "def check(f):\n    assert f(1) == 1, 'it differs'\n    print('correct')"
@@ -54,6 +54,8 @@ def verdict(*sources: str, seconds: int = grade.SECONDS) -> str:
         ("f = lambda x: x",),
         ("if True:\n    def f(x):\n        return x",),
         ("k = 0\nk += 1\ndef f(x):\n    return k * x",),
+        ("k = train_for_an_hour()\nn = k", "k = 1\nn = k\ndef f(x):\n    return n * x"),
+        ("def f(x):\n    return g(x)", "k = 1\ndef g(x):\n    return k * x", "k = f(1)"),
         ("from math import *", "def f(x):\n    return floor(x)"),
         ("%matplotlib inline\n! pip list\nnames = !ls\nlen?\n?len\n" + RIGHT,),
         (
@@ -149,6 +151,15 @@ def test_in_a_container_an_answer_reaches_nothing(tmp_path, monkeypatch):
         monkeypatch.setattr(grade, "container", lambda hidden: ())
         found = grade.verdict(ONE, written, hidden=(tmp_path,))
     assert found == "ValueError: ['kill', 'read', 'write', 'list', 'network']"
+
+
+@pytest.mark.slow
+def test_a_check_finds_what_it_reads_of_the_book(tmp_path):
+    """In a container, too, where most of the book is hidden: models and their sentences."""
+    path = ROOT / "book" / "02_fixed_length.ipynb"
+    (one,) = mechanisms(nbformat.read(path, as_version=4), path.stem)
+    solved = f"{parted(one.solution)[0]}\n\n{one.name} = {checked(one.solution)}"
+    assert grade.verdict(one, solved, hidden=(tmp_path,)) == "correct"
 
 
 def test_an_answer_that_never_ends_is_told():

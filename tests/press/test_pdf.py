@@ -13,7 +13,7 @@ from pypdf import PdfReader, PdfWriter
 
 from press import browser as machine
 from press.contents import ROOT, listed
-from press.editions import pdf
+from press.editions import one_page, pdf
 from press.editions.one_page import Entry, Unprintable, anchor, headings, join, read
 
 SMALL = 10_000  # bytes of what is drawn on a page that may have its number only
@@ -96,6 +96,18 @@ def test_contents_follow_the_parts_and_solutions_the_exercises(site):
     page.write_text(page.read_text().replace('class="solution', 'class="other'))
     body, entries = joined(site)
     assert "Solutions" not in body + "".join(entry.title for entry in entries)
+
+
+def test_a_handout_has_its_pages_and_their_solutions_alone(site, monkeypatch):
+    monkeypatch.setattr(one_page, "listed", lambda root: PARTS)
+    text, entries = one_page.sheet(site, only=["book/one"])
+    title = "One &amp; <em>only</em>"
+    assert [e.title for e in entries] == ["First", title, "A part", "Solutions", title]
+    body = BeautifulSoup(text, "html.parser")
+    assert [tag["id"] for tag in body.find_all("article")] == ["book/one", "solutions"]
+    assert not body.find("a", string="there").has_attr("href")
+    with pytest.raises(Unprintable, match="lists no page book/two"):
+        one_page.sheet(site, only=["book/one", "book/two"])
 
 
 def test_bookmarks(tmp_path):

@@ -154,8 +154,6 @@ def test_the_edition_stands_alone(edition):
     page = (ROOT / "book" / "for_lecturers.md").read_text(encoding="utf8")
     assert len(lines(page)) > 50
     assert lines(page) & lines(everything(edition)) == set()
-    targets = re.findall(r"^(\w+):", (edition / "Makefile").read_text(), flags=re.MULTILINE)
-    assert set(re.findall(r"\bmake (\w+) ", (edition / "README.md").read_text())) <= set(targets)
 
 
 @pytest.mark.slow
@@ -170,13 +168,23 @@ def test_the_edition_builds_without_a_warning(edition, tmp_path):
     assert [line for line in said if "WARNING: stored outputs:" not in line] == []
 
 
+def test_the_edition_speaks_to_students(edition):
+    text = everything(edition)
+    assert "If you teach" not in text
+    assert not re.search(r"(?m)^## (Teach|Tests that fail|A release)$", text)
+
+
 def make(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run make in the edition, with a Python that installs nothing."""
     command = ["make", "--no-print-directory", "PYTHON=false", *arguments]
     return subprocess.run(command, cwd=edition, capture_output=True, text=True)
 
 
-def test_the_edition_has_only_targets_that_work_in_it(edition):
+def test_the_edition_names_and_has_only_targets_that_work_in_it(edition):
+    targets = re.findall(r"^([a-z-]+):", (edition / "Makefile").read_text(), flags=re.MULTILINE)
+    for text in (everything(edition), (edition / "README.md").read_text()):
+        named = re.findall(r"(?m)(?:`|^ *|=\w+ )make ([a-z-]+)(?=[` \n])", text)
+        assert set(named) <= {*targets, "test", "colab"}, named  # of the whole book
     assert "nbval strict" in make(edition, "--dry-run", "course-test").stdout
     assert make(edition, "--dry-run", "strict").stdout.count("jupyter-book build . ") == 1
     assert make(edition, "--dry-run", "student").returncode
