@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from attnmt import grammar_corpus
-from attnmt.grammar import quotas
+from attnmt.corpus import _pair
+from attnmt.grammar import Grammar, fill, quotas
 
 SMALL = {"train": 1_500, "valid": 100, "test": 200, "long": 60, "names": 60}
 
@@ -54,6 +55,14 @@ def test_pairs_are_whole_in_both_directions(direction):
     assert {len(pair.source) for pair in corpus.long} <= set(range(41, 61))
     german = [(p.source, p.target)[direction == "en-de"] for p in corpus.train]
     assert any("nicht" in words for words in german)
+
+
+def test_read_the_other_way_a_pair_has_its_links_turned():
+    for sample in fill(Grammar(0), quotas(100, range(4, 23)), 0, set()):
+        there, back = (_pair(sample, direction) for direction in ("de-en", "en-de"))
+        assert (back.source, back.target_text) == (there.target, there.source_text)
+        for kind in ("sure", "possible"):
+            assert {(g, e) for e, g in getattr(back, kind)} == getattr(there, kind)
 
 
 def test_equal_seeds_give_equal_corpora_and_others_do_not(corpus):
