@@ -256,7 +256,8 @@ def test_sooner_gives_the_same_losses_alignments_and_gradients(
     def run():
         losses = model.token_losses(batch)
         _, align = model(batch)
-        return losses.detach(), align, gradients(model, losses)
+        annotations = model.encoder(batch.source)[0].annotations.detach()  # of padding: zero
+        return losses.detach(), align, annotations, gradients(model, losses)
 
     plain = run()
     classes = [type(part) for part in model.modules()]
