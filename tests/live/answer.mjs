@@ -1,6 +1,6 @@
 /** Reads jobs from standard input, [{model, sentences}], and answers as the page would: JSON. */
 import { readFileSync } from "node:fs";
-import { nearest, readSentence } from "../../book/_live/sentence.mjs";
+import { readSentence } from "../../book/_live/sentence.mjs";
 import { load } from "../../book/_live/translator.mjs";
 import { split, written } from "../../book/_live/vocabulary.mjs";
 
@@ -34,10 +34,10 @@ const tasks = {
   split: (model, { texts, language, prefixes }) => texts.map((text) => split(text, language, new Set(prefixes))),
   written: (model, { sentences }) => sentences.map(written),
   unknown: (model, { words }) => model.unknown(words),
-  /** What becomes of a reader's text beside the book's sentences; of a word that is not known, the most like it. */
+  /** What becomes of a reader's text beside the book's sentences. */
   read(model, { text }) {
     const { unknown, ...read } = readSentence(text, model, { chains: [1] });
-    return { ...read, unknown: [...unknown].map((at) => [read.words[at], nearest(read.words[at], model.sourceWords)]) };
+    return { ...read, unknown: [...unknown].map((at) => read.words[at]) };
   },
   /** What is told where a sentence cannot be translated, or a file not read. */
   refusal(model, { file, words }) {
