@@ -205,7 +205,7 @@ class Row:
 
     @property
     def least_power(self) -> float | None:
-        """The lesser of the two powers: by the scatter that was expected, and that was seen."""
+        """The lesser of the powers by the scatter that was expected and that was seen."""
         return min((one for one in (self.power, self.power_seen) if one is not None), default=None)
 
     @property
@@ -216,7 +216,7 @@ class Row:
 
     @property
     def theirs_lies(self) -> str:
-        """Where the paper's number is: inside, above or below our interval; "" if there is none."""
+        """Whether the paper's number is inside, above or below our interval; "" without one."""
         number = self.claim.their_difference
         if number is None or self.decision is None:
             return ""
