@@ -298,9 +298,8 @@ def test_a_training_goes_on_from_a_finished_model_on_its_corpus(run, refused, tm
 def test_options_without_a_corpus_change_that_of_the_model(run, refused, tmp_path):
     out = tmp_path / "model"
     assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
-    code, said, shown = run("evaluate", out, "--corpus.seed", 1)
-    assert (code, said.splitlines()[0]) == (0, "20 pairs, test of grammar-de-en")
-    assert "were training sentences" in shown
+    code, said, _ = run("evaluate", out, "--corpus.test", 10)  # of 20, in short sentences
+    assert (code, said.splitlines()[0]) == (0, "10 pairs, test of grammar-de-en")
     model = Translator.load(out)
     assert model.trained_on["origin"]["lengths"] == [4, 6]
     model.trained_on = None
@@ -497,7 +496,7 @@ def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, refused
     assert perplexity.startswith("perplexity ") and aer.startswith("AER 0.")
     shown = refused("evaluate", out, *CORPUS, "--split", "nowhere", exit_code=2)
     assert "split must be one of" in shown and "'nowhere'" in shown
-    shown = refused("evaluate", out, *CORPUS, "--corpus.direction", "en-de")
+    shown = refused("evaluate", out, *CORPUS, "--corpus.direction", "en-de", exit_code=2)
     told = f"{out} translates de to en, and the corpus is of en and de"
     assert told in shown
 

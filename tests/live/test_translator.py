@@ -196,6 +196,7 @@ SENTENCES_OF = {
         "a.b. c. D",
         "Ca\u00adf\u00e9\u200b \ufeffein",
         "\u0e17\u0e35\u0e48 d\u2019ici",
+        "\u0645\u06cc\u200c\u200c \u062e\u0627\u0646\u0647\u200c. Mu\u034fller",
     ],
 }
 
@@ -213,6 +214,7 @@ def test_a_first_word_loses_its_capital_as_in_python(cut, tmp_path):
     path = saved(luong(cut, hidden=8), tmp_path / "model.safetensors")
     vocabulary = cut.source_vocabulary
     texts = [pair.source_text for pair in cut.test]
+    texts += ["Die Frau\u2019s \u201eja\u201c, so `n E\u2011Mail."]  # signs that no word of it has
     (words,) = ask({"task": "tokenise", "model": path, "texts": texts})
     (units,) = ask({"task": "units", "model": path, "sentences": words})
     assert units == [vocabulary.tokenise(text) for text in texts]
