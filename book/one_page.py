@@ -15,7 +15,7 @@ from attnmt import DataUnavailable, grammar_corpus, multi30k  # only for the sen
 
 torch.set_num_threads(1)
 QUICK = os.environ.get("ATTNMT_SIZE") == "quick"  # tests only run the code
-PAIRS = 500 if QUICK else 8_000  # sets how long the page runs
+PAIRS = 500 if QUICK else 7_000  # sets how long the page runs
 print(f"This page trains on {PAIRS:,} pairs of sentences.")
 
 
@@ -23,7 +23,7 @@ print(f"This page trains on {PAIRS:,} pairs of sentences.")
 try:
     corpus = multi30k("de-en", train=PAIRS)
 except DataUnavailable:
-    corpus = grammar_corpus(train=PAIRS, lengths=(4, 12))
+    corpus = grammar_corpus(train=PAIRS, lengths=(4, 8))
 train = [(pair.source, pair.target) for pair in corpus.train]
 test = [(pair.source, pair.target) for pair in corpus.test[:1_000]]
 
@@ -78,7 +78,7 @@ def linear(columns, rows):  # a matrix without a bias
     return nn.Linear(columns, rows, bias=False)
 
 
-def parameters(n=96, m=96, l=96):  # sizes of a state, an embedding, the maxout layer
+def parameters(n=64, m=64, l=64):  # sizes of a state, an embedding, the maxout layer
     d = 2 * n  # the size of an annotation: two directions
     p = nn.Module()  # a box with the names below
     p.E_x, p.E_y = nn.Embedding(len(x_words), m), nn.Embedding(len(y_words), m)
@@ -161,7 +161,7 @@ print(f"untrained: {loss_of(x, y).item():.2f}; log V: {math.log(len(y_words)):.2
 
 
 # 9. Training
-def fit(pairs, epochs, size=64, rate=4e-3, clip=1.0):
+def fit(pairs, epochs=4, size=32, rate=4e-3, clip=1.0):
     adam = torch.optim.Adam(p.parameters(), fused=True)
     for epoch in range(1 if QUICK else epochs):
         start, total = time.process_time(), 0.0
@@ -178,7 +178,7 @@ def fit(pairs, epochs, size=64, rate=4e-3, clip=1.0):
         print(f"epoch {epoch + 1}: loss {mean:.2f} ({seconds:.0f} CPU-seconds)")
 
 
-fit(train, epochs=5)
+fit(train)
 
 
 # 10. Translate
@@ -231,15 +231,13 @@ def begin(pairs):
     y_words, y_index = vocabulary(target for _, target in pairs)
     torch.manual_seed(0)
     random.seed(0)
-    p = parameters(n=64, m=64, l=64)
+    p = parameters()
 
 
-controlled = grammar_corpus(
-    train=500 if QUICK else 8_000, lengths=(4, 12), vocabulary_size=4_092
-)
+controlled = grammar_corpus(train=PAIRS, lengths=(4, 8), vocabulary_size=4_092)
 train = [(pair.source, pair.target) for pair in controlled.train]
 begin(train)
-fit(train, epochs=4, size=32)
+fit(train)
 
 
 known = controlled.test[: 20 if QUICK else 200]
@@ -365,7 +363,7 @@ show_change(soft_attend, fixed_attend)
 trained = p  # for later
 attend = fixed_attend
 begin(train)
-fit(train, epochs=4, size=32)
+fit(train)
 no_attention = exactly_right()
 print(no_attention)
 attend = soft_attend
@@ -413,7 +411,7 @@ attend, step = dot_attend, luong_step
 begin(train)
 torch.manual_seed(0)
 p = luong_parameters()
-fit(train, epochs=4, size=32)
+fit(train)
 dot = exactly_right()
 print(dot)
 
@@ -444,7 +442,7 @@ torch.manual_seed(0)
 p = luong_parameters()
 for name in ("W_z", "W_r", "W"):
     setattr(p, name, nn.Linear(128, 64))  # m + n
-fit(train, epochs=4, size=32)
+fit(train)
 feeding = exactly_right()
 print(feeding)
 attend, step, encode = soft_attend, rnnsearch_step, whole_encode
