@@ -61,7 +61,8 @@ def print_book(site: Path, target: Path, only: Collection[str] = ()) -> int:
     """Print the built site, or `only` some of its pages; returns the number of sheets."""
     path = chromium()
     fonts = shutil.which("fc-list") and subprocess.run(["fc-list", ":lang=ko"], capture_output=True)
-    if fonts and not fonts.stdout.strip():
+    needed = not only or "book/glossary" in only
+    if needed and fonts and not fonts.stdout.strip():
         raise Unprintable(
             "no font on this machine has Korean letters, which the glossary needs: install one"
             " (on Debian and Ubuntu: apt install fonts-noto-cjk)"
