@@ -302,9 +302,10 @@ def book(tmp_path):
     (root / "book" / "index.md").write_text(INDEX, encoding="utf8")
     slide = new_markdown_cell("<!--\nShown alone.\n-->", metadata={"tags": ["slide-only"]})
     output = new_output("display_data", {TABLES: "| all |\n|---|\n| 2 of 3 |"})
+    folded = {"mystnb": {"code_prompt_show": "Show the check"}}
     cells = [
         new_markdown_cell("# A page\n\nIt has <!--kept-->3 seeds<!--/--> of it."),
-        new_code_cell("print()", outputs=[output]),
+        new_code_cell("print()", outputs=[output], metadata=folded),
         slide,
     ]
     nbformat.write(new_notebook(cells=cells), root / "book" / "page.ipynb")
@@ -340,7 +341,7 @@ def test_text_and_tables_are_korean_and_code_is_the_english_pages_own(book, tmp_
     text, code, slide = notebook.cells
     assert text.source == "# 한글 A page\n\n한글 It has <!--kept-->시드 3개<!--/--> of it."
     assert slide.source == "<!--\n한글 Shown alone.\n-->"
-    assert code.source == "print()"
+    assert code.source == "print()" and code.metadata == {"mystnb": {}}  # the Korean prompt
     assert code.outputs[0].data[TABLES] == "| 모두 |\n|---|\n| 3개 중 2개 |"
     facts = json.loads((target / korean.FACTS).read_text(encoding="utf8"))
     assert facts["english"] == [] and facts["headings"]["book/index"] == ["A book", "Run it"]
