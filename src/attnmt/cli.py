@@ -334,7 +334,10 @@ def corpus(corpus: Given, split: str = "train", pairs: int = 5) -> None:
             words = sum(len(pair.source) for pair in of_part) / len(of_part)
             print(f"{name}: {len(of_part):,} pairs, {words:.1f} source words each")
     sides = len(found.source_vocabulary), len(found.target_vocabulary)
-    print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words", found.report or "")
+    print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words")
+    if found.report:
+        counted = (f"{what} {count:,}" for what, count in found.report.items())
+        print("pairs:", ", ".join(counted))
     for pair in islice(getattr(found, split), pairs):
         print(f"{pair.source_text}\t{pair.target_text}")
 
