@@ -440,15 +440,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     developer = "--traceback" in given
-    told: set[str] = set()
+    printed: set[str] = set()
     tell_others = warnings.showwarning
 
     def tell(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         """Say what one should know of a text in a line, once."""
         if not issubclass(category, TextWarning):
             tell_others(message, category, *where, **more)
-        elif str(message) not in told:
-            told.add(str(message))
+        elif str(message) not in printed:
+            printed.add(str(message))
             print(f"attnmt: {message}", file=sys.stderr)
 
     if hasattr(sys.stdout, "reconfigure"):
