@@ -112,8 +112,8 @@ def main() -> int:
         copy = repository(folder / "repository")
         python = environment(folder / "venv")
         before = versions(python)
-        told = subprocess.run([python, "-V"], check=True, capture_output=True, text=True).stdout
-        print(told.strip(), *(f"{name} {before[name]}" for name in ("torch", "numpy")), sep=", ")
+        version = subprocess.run([python, "-V"], check=True, capture_output=True, text=True).stdout
+        print(version.strip(), *(f"{name} {before[name]}" for name in ("torch", "numpy")), sep=", ")
         for path in paths:
             began = time.monotonic()
             used = children_seconds()

@@ -334,7 +334,10 @@ def corpus(corpus: Given, split: str = "train", pairs: int = 5) -> None:
             words = sum(len(pair.source) for pair in of_part) / len(of_part)
             print(f"{name}: {len(of_part):,} pairs, {words:.1f} source words each")
     sides = len(found.source_vocabulary), len(found.target_vocabulary)
-    print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words", found.report or "")
+    print(f"vocabulary: {sides[0]:,} source words, {sides[1]:,} target words")
+    if found.report:
+        counted = (f"{what} {count:,}" for what, count in found.report.items())
+        print("pairs:", ", ".join(counted))
     for pair in islice(getattr(found, split), pairs):
         print(f"{pair.source_text}\t{pair.target_text}")
 
@@ -437,15 +440,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     developer = "--traceback" in given
-    told: set[str] = set()
+    printed: set[str] = set()
     tell_others = warnings.showwarning
 
     def tell(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         """Say what one should know of a text in a line, once."""
         if not issubclass(category, TextWarning):
             tell_others(message, category, *where, **more)
-        elif str(message) not in told:
-            told.add(str(message))
+        elif str(message) not in printed:
+            printed.add(str(message))
             print(f"attnmt: {message}", file=sys.stderr)
 
     if hasattr(sys.stdout, "reconfigure"):

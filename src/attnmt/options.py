@@ -125,15 +125,15 @@ class Settings:
             docs = described(function)
             for one in arguments_of(function, self.skip).values():
                 empty = one.default in (one.empty, None, ())
-                told = docs.get(one.name, "").rstrip(".") + f" (default: {one.default})" * (
+                help_text = docs.get(one.name, "").rstrip(".") + f" (default: {one.default})" * (
                     not empty
                 )
                 uses = found.setdefault(one.name, {})
-                uses.setdefault((type_of(one.annotation), told), []).append(maker)
+                uses.setdefault((type_of(one.annotation), help_text), []).append(maker)
         for option, uses in found.items():
             helps = [
-                f"{', '.join(makers)}: {told}" if len(makers) < len(self.makers) else told
-                for (_, told), makers in uses.items()
+                f"{', '.join(makers)}: {help_text}" if len(makers) < len(self.makers) else help_text
+                for (_, help_text), makers in uses.items()
             ]
             shown.add_argument(
                 f"--{self.group}.{option}",
@@ -232,21 +232,21 @@ def add_command(commands: Any, function: Callable[..., None], groups: Sequence[S
     for one in arguments_of(function).values():
         if one.name in [group.group for group in groups]:
             continue
-        told = docs[one.name].replace("%", "%%")
+        help_text = docs[one.name].replace("%", "%%")
         if one.default is one.empty:
             many = {"nargs": "+"} if get_origin(one.annotation) is list else {}
-            parser.add_argument(one.name, help=told, **many)
+            parser.add_argument(one.name, help=help_text, **many)
         elif one.annotation is bool:
-            parser.add_argument(f"--{one.name}", action=BooleanOptionalAction, help=told)
+            parser.add_argument(f"--{one.name}", action=BooleanOptionalAction, help=help_text)
         else:
-            told += f" (default: {one.default})" * (one.default not in (None, ""))
+            help_text += f" (default: {one.default})" * (one.default not in (None, ""))
             kind = type_of(one.annotation)
 
             def read(text: str, annotation: Any = one.annotation) -> Any:
                 return value_of(text, annotation)
 
             read.__name__ = kind  # which argparse names in its message
-            parser.add_argument(f"--{one.name}", type=read, metavar=kind, help=told)
+            parser.add_argument(f"--{one.name}", type=read, metavar=kind, help=help_text)
     if groups:
         parser.add_argument(
             "--config", metavar="FILE", help="a file of settings, as train was given"

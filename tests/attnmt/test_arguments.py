@@ -211,6 +211,6 @@ def test_an_argument_that_makes_no_sense_is_refused_by_its_name(function, name, 
         function = partial(function.func)
     with pytest.raises((ValueError, TypeError)) as refused:
         function(**{name: wrong})
-    said = str(refused.value)
-    assert name in said and len(said.splitlines()) == 1
-    assert "unexpected keyword" not in said
+    message = str(refused.value)
+    assert name in message and len(message.splitlines()) == 1
+    assert "unexpected keyword" not in message

@@ -59,10 +59,10 @@ def refused(run):
     """Run a command that prints nothing but one line of error; returns the line."""
 
     def refused(*arguments, given=b"", exit_code=1):
-        code, said, shown = run(*arguments, given=given)
-        assert (code, said) == (exit_code, "")
-        assert shown.startswith("attnmt: ") and len(shown.splitlines()) == 1
-        return shown
+        code, stdout, stderr = run(*arguments, given=given)
+        assert (code, stdout) == (exit_code, "")
+        assert stderr.startswith("attnmt: ") and len(stderr.splitlines()) == 1
+        return stderr
 
     return refused
 
@@ -100,14 +100,14 @@ def files(tmp_path):
 
 def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
     out = tmp_path / "model"
-    code, said, shown = run(
+    code, stdout, stderr = run(
         *("train", out, *SMALL, "--recipe.epochs", 2, "--seed", 3, "--measure_bleu"),
         *("--device", "cpu", "--label-smoothing", 0.2, "--precision", "bf16"),
     )
     assert code == 0
-    assert "epoch 1: perplexity" in said and "BLEU" in said
-    assert re.search(rf"{re.escape(str(out))}: \d+ CPU-seconds of training", said)
-    assert "epoch 2/2" in shown and "tokens/s" in shown
+    assert "epoch 1: perplexity" in stdout and "BLEU" in stdout
+    assert re.search(rf"{re.escape(str(out))}: \d+ CPU-seconds of training", stdout)
+    assert "epoch 2/2" in stderr and "tokens/s" in stderr
     assert os.listdir(tmp_path) == ["model"]
     settings = {"train": 60, "lengths": [4, 6], "valid": 20, "test": 20, "long": 0, "names": 0}
     corpus = cli.CORPORA["grammar"](**settings)
@@ -129,8 +129,8 @@ def test_settings_may_come_from_a_file_and_the_command_line_changes_them(run, tm
         "recipe: {name: luong, epochs: 1}\n"
         "seed: 4\n"
     )
-    code, _, shown = run("train", out, "--config", file, "--model.hidden", 7)
-    assert code == 0, shown
+    code, _, stderr = run("train", out, "--config", file, "--model.hidden", 7)
+    assert code == 0, stderr
     assert run("evaluate", out, "--config", file)[0] == 0  # which needs the corpus of it alone
     config = Translator.load(out).config
     assert {"model": "luong", "score": "general", "hidden": 7, "seed": 4}.items() <= config.items()
@@ -143,18 +143,18 @@ def test_subwords_on_the_command_line(run, tmp_path):
     out = tmp_path / "model"
     settings = ["--model.hidden", 8, "--recipe.epochs", 2]
     subwords = ["--corpus.subwords", 18]
-    code, _, shown = run("train", out, *files, *subwords, *settings)
-    assert code == 0, shown
+    code, _, stderr = run("train", out, *files, *subwords, *settings)
+    assert code == 0, stderr
     model = Translator.load(out)
     assert len(model.source_vocabulary) == 18 + 4
     answers = [run("evaluate", out, *files, *more) for more in (subwords, [])]
     assert answers[0] == answers[1]
     assert answers[0][0] == 0 and "BLEU" in answers[0][1] and "perplexity" in answers[0][1]
     assert "AER" not in answers[0][1]
-    code, said, _ = run("translate", out, "--beam", 1, "--alignments", given=b"Hund 123\n")
+    code, stdout, _ = run("translate", out, "--beam", 1, "--alignments", given=b"Hund 123\n")
     assert code == 0
     (found,) = greedy(model, [model.source_vocabulary.tokenise("Hund 123")])
-    written, _, links = said.strip("\n").partition("\t")
+    written, _, links = stdout.strip("\n").partition("\t")
     words = model.target_vocabulary.units.join(found.words)
     assert written == " ".join(words)
     assert re.findall(r"-(\d+)", links) == [str(t) for t in range(len(words))]
@@ -172,14 +172,14 @@ def test_a_training_that_leaves_the_numbers_keeps_its_checkpoint_of_which_no_oth
 ):
     wild = ("train", tmp_path / "model", *SMALL, "--recipe.name", "luong")
     wild += ("--recipe.learning_rate", "1e9")
-    code, said, shown = run(*wild)
-    assert (code, said) == (1, "")
-    assert "at learning rate 1e+09: try a smaller one" in shown
+    code, stdout, stderr = run(*wild)
+    assert (code, stdout) == (1, "")
+    assert "at learning rate 1e+09: try a smaller one" in stderr
     assert os.listdir(tmp_path) == ["model.checkpoint"]
     checkpoint = tmp_path / "model.checkpoint"
     before = checkpoint.read_bytes()
-    shown = refused(*wild, "--resume", "--model.hidden", "7")
-    assert "another training: its model.hidden is 6, not 7" in shown
+    stderr = refused(*wild, "--resume", "--model.hidden", "7")
+    assert "another training: its model.hidden is 6, not 7" in stderr
     assert checkpoint.read_bytes() == before
 
 
@@ -191,7 +191,7 @@ def test_train_overwrites_nothing(refused, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (["--model.hiden", "3"], "model rnnsearch has no 'hiden'. It has: hidden, embedding"),
         (["--model.score", "dot"], "model rnnsearch has no 'score'"),
@@ -217,9 +217,9 @@ def test_train_overwrites_nothing(refused, tmp_path):
         (["--config", "no.yaml"], "no.yaml"),
     ],
 )
-def test_a_setting_that_makes_no_sense_ends_with_2_and_is_named(refused, tmp_path, wrong, told):
+def test_a_setting_that_makes_no_sense_ends_with_2_and_is_named(refused, tmp_path, wrong, message):
     made = ("train", tmp_path / "model", *SMALL, *wrong)
-    assert re.search(told, refused(*made, exit_code=1 if wrong[1:] == ["no.yaml"] else 2))
+    assert re.search(message, refused(*made, exit_code=1 if wrong[1:] == ["no.yaml"] else 2))
     assert os.listdir(tmp_path) == []
 
 
@@ -229,17 +229,17 @@ def test_a_command_that_makes_no_sense_ends_with_2(refused, wrong):
 
 
 def test_help_lists_the_options_of_each_model_corpus_and_recipe(run):
-    code, said, _ = run("train", "--help")
+    code, stdout, _ = run("train", "--help")
     assert code == 0
-    plain = " ".join(said.split())
-    for told in (
+    plain = " ".join(stdout.split())
+    for message in (
         "--model.score TEXT luong: a name in SCORES, such as dot, general or concat (default: dot)",
         "--model.output_state TEXT rnnencdec: the state that the output layer reads",
         "--corpus.lengths [int,int] grammar: fewest and most words of a source sentence",
         "--recipe.learning_rate float laptop: the step size",
         "--recipe.fall true|false",
     ):
-        assert told in plain
+        assert message in plain
     assert run("--version")[:2] == (0, f"attnmt {__version__}\n")
 
 
@@ -267,8 +267,8 @@ def test_a_corpus_that_is_added_to_the_registry_is_one_of_the_command_line(
     monkeypatch.setitem(CORPORA, "mine", mine)
     small = ["--model.hidden", "6", "--recipe.epochs", "1", "--corpus.name", "mine"]
     assert run("train", tmp_path / "model", *small)[0] == 0
-    shown = refused("train", tmp_path / "other", *small, "--corpus.trains", "7", exit_code=2)
-    assert shown == "attnmt: corpus mine has no 'trains'. It has: train\n"
+    stderr = refused("train", tmp_path / "other", *small, "--corpus.trains", "7", exit_code=2)
+    assert stderr == "attnmt: corpus mine has no 'trains'. It has: train\n"
     assert "joined, mine" in " ".join(run("corpus", "--help")[1].split())
 
 
@@ -277,9 +277,9 @@ def test_a_mistake_inside_a_corpus_is_one_line_or_a_traceback(run, monkeypatch):
         return Corpus("counting", "de", "en", [], [], [])
 
     monkeypatch.setitem(CORPORA, "counting", counting)
-    code, _, shown = run("corpus", "--corpus.name", "counting")
-    assert code == 1 and len(shown.splitlines()) == 1
-    assert re.search(r"__init__\(\) missing 1 .*'vocabulary_size'$", shown.strip())
+    code, _, stderr = run("corpus", "--corpus.name", "counting")
+    assert code == 1 and len(stderr.splitlines()) == 1
+    assert re.search(r"__init__\(\) missing 1 .*'vocabulary_size'$", stderr.strip())
     with pytest.raises(TypeError, match="vocabulary_size"):
         cli.main(["corpus", "--corpus", "counting", "--traceback"])
 
@@ -298,8 +298,8 @@ def test_a_training_goes_on_from_a_finished_model_on_its_corpus(run, refused, tm
 def test_options_without_a_corpus_change_that_of_the_model(run, refused, tmp_path):
     out = tmp_path / "model"
     assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
-    code, said, _ = run("evaluate", out, "--corpus.test", 10)  # of 20, in short sentences
-    assert (code, said.splitlines()[0]) == (0, "10 pairs, test of grammar-de-en")
+    code, stdout, _ = run("evaluate", out, "--corpus.test", 10)  # of 20, in short sentences
+    assert (code, stdout.splitlines()[0]) == (0, "10 pairs, test of grammar-de-en")
     model = Translator.load(out)
     assert model.trained_on["origin"]["lengths"] == [4, 6]
     model.trained_on = None
@@ -343,9 +343,9 @@ def test_a_file_of_settings_cannot_run_code(run, tmp_path):
 
 def test_translate_gives_a_line_for_a_line(run, trained):
     given = b"w1 w2 w3\n\n  \t\nw4\r\nw5 w6"  # no end of line after the last
-    code, said, shown = run("translate", trained, given=given)
-    assert (code, shown) == (0, "")
-    lines = said.split("\n")
+    code, stdout, stderr = run("translate", trained, given=given)
+    assert (code, stderr) == (0, "")
+    lines = stdout.split("\n")
     assert lines[1] == lines[2] == "" == lines[5] and len(lines) == 6
     model = Translator.load(trained)
     for line, words in ((0, ["w1", "w2", "w3"]), (3, ["w4"]), (4, ["w5", "w6"])):
@@ -359,14 +359,14 @@ def test_a_packaged_model_is_saved_and_translates_on_the_command_line(run, tmp_p
     """The one whose constructor is not in the core."""
     pretrained("attention-only").save(tmp_path / "model")
     given = b"Die alte Frau hat dem Lehrer ein Buch gegeben.\n"
-    code, said, _ = run("translate", tmp_path / "model", "--beam", 1, given=given)
-    assert (code, said) == (0, "the old woman has given the teacher a book.\n")
+    code, stdout, _ = run("translate", tmp_path / "model", "--beam", 1, given=given)
+    assert (code, stdout) == (0, "the old woman has given the teacher a book.\n")
 
 
 def test_alignments_stand_behind_a_tab(run, trained):
-    code, said, _ = run("translate", trained, "--beam", 1, "--alignments", given=b"w1 w2 w3\n\n")
+    code, stdout, _ = run("translate", trained, "--beam", 1, "--alignments", given=b"w1 w2 w3\n\n")
     assert code == 0
-    first, second, _ = said.split("\n")
+    first, second, _ = stdout.split("\n")
     (found,) = greedy(Translator.load(trained), [["w1", "w2", "w3"]])
     links = [f"{weights.argmax()}-{word}" for word, weights in enumerate(found.alignment)]
     assert found.words  # it has learned to say something
@@ -380,18 +380,18 @@ def test_a_model_that_does_not_attend_has_no_alignments_to_print_or_to_show(
     sutskever(corpus, hidden=4).save(tmp_path / "model")
     path = tmp_path / "model"
     assert "does not attend" in refused("translate", path, "--alignments", given=b"w1\n")
-    code, said, _ = run("show", tmp_path / "model", "--out", tmp_path / "page")
+    code, stdout, _ = run("show", tmp_path / "model", "--out", tmp_path / "page")
     assert code == 0
-    assert "sutskever, it does not attend: words alone" in said
+    assert "sutskever, it does not attend: words alone" in stdout
 
 
 def test_bytes_that_are_not_utf8_are_named_by_line_and_nothing_is_lost(run, trained):
     good = run("translate", trained, given=b"w1 w2\n\nw3\n")[1]
     given = b"w1 w2\n\nw3\nw4 \xff\nw5\n"
-    code, said, shown = run("translate", trained, given=given)
+    code, stdout, stderr = run("translate", trained, given=given)
     assert code == 1
-    assert said == good
-    assert "standard input, line 4: not UTF-8" in shown
+    assert stdout == good
+    assert "standard input, line 4: not UTF-8" in stderr
 
 
 def test_translate_reads_a_byte_order_mark_as_nothing(run, trained):
@@ -415,11 +415,11 @@ def test_a_file_that_is_no_model_is_a_clear_error(refused, tmp_path, content):
 
 def test_show_writes_a_folder_and_the_line_that_embeds_it(run, trained, tmp_path):
     out = tmp_path / "my page"
-    code, said, shown = run("show", trained, "--out", out, "--sentence", "w1 w2")
-    assert (code, shown) == (0, "")
+    code, stdout, stderr = run("show", trained, "--out", out, "--sentence", "w1 w2")
+    assert (code, stderr) == (0, "")
     assert os.listdir(out) == ["index.html"]
-    told, _, line = said.splitlines()
-    assert re.fullmatch(rf"{out}/index.html: 0.\d MB, rnnsearch, the alignment is shown", told)
+    message, _, line = stdout.splitlines()
+    assert re.fullmatch(rf"{out}/index.html: 0.\d MB, rnnsearch, the alignment is shown", message)
     assert line.startswith('<iframe src="my page/index.html" title="The model model translates')
     page = (out / "index.html").read_text()
     assert '"sentence": "w1 w2"' in page
@@ -441,8 +441,8 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
         rename(aside, path)
 
     monkeypatch.setattr(os, "replace", full)
-    shown = refused("show", trained, "--out", out, "--sentence", "w1")
-    assert "index.html could not be written" in shown
+    stderr = refused("show", trained, "--out", out, "--sentence", "w1")
+    assert "index.html could not be written" in stderr
     assert os.listdir(out) == ["index.html"]
     assert (out / "index.html").read_bytes() == before
 
@@ -452,16 +452,16 @@ def test_show_overwrites_no_other_files(refused, trained, tmp_path, name):
     out = tmp_path / "page"
     out.mkdir()
     (out / name).write_text("precious")
-    told = f"{out} has other files: {name}. Give the name of a new or an empty folder."
-    assert told in refused("show", trained, "--out", out)
+    message = f"{out} has other files: {name}. Give the name of a new or an empty folder."
+    assert message in refused("show", trained, "--out", out)
     assert f"{out / name} is a file" in refused("show", trained, "--out", out / name)
     assert (out / name).read_text() == "precious"
 
 
 def test_what_show_cannot_show_is_told_in_a_line(refused, trained, tmp_path, monkeypatch):
     monkeypatch.setattr(view, "MOST_PARAMETERS", 100)
-    shown = refused("show", trained, "--out", tmp_path / "page")
-    assert re.search(r"the model has [\d,]+ parameters, and a page can show 100 at most", shown)
+    stderr = refused("show", trained, "--out", tmp_path / "page")
+    assert re.search(r"the model has [\d,]+ parameters, and a page can show 100 at most", stderr)
     assert not (tmp_path / "page").exists()
 
 
@@ -470,10 +470,10 @@ def test_show_opens_the_page_in_a_browser(run, trained, tmp_path, monkeypatch, f
     opened = []
     monkeypatch.setattr(cli.webbrowser, "open", lambda address: opened.append(address) or found)
     monkeypatch.chdir(tmp_path)
-    code, said, shown = run("show", trained)
-    assert (code, shown) == (0, "")
+    code, stdout, stderr = run("show", trained)
+    assert (code, stderr) == (0, "")
     assert opened == [(tmp_path / "model-page" / "index.html").as_uri()]
-    assert ("No browser was found" in said) is not found
+    assert ("No browser was found" in stdout) is not found
     assert run("show", trained, "--no-browser")[0] == 0
     assert run("show", trained, "--out", tmp_path / "other")[0] == 0
     assert len(opened) == 1
@@ -487,18 +487,18 @@ def test_evaluate_prints_bleu_with_its_signature_perplexity_and_aer(run, refused
     assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
     answers = [run("evaluate", out, *more, "--split", "valid") for more in (CORPUS, [])]
     assert answers[0] == answers[1]  # by itself, the corpus that it was trained on
-    code, said, _ = answers[0]
+    code, stdout, _ = answers[0]
     assert code == 0
-    measured, score, cased, perplexity, aer = said.splitlines()  # nothing is lost in joining
+    measured, score, cased, perplexity, aer = stdout.splitlines()  # nothing is lost in joining
     assert measured == "20 pairs, valid of grammar-de-en"
     assert score.startswith("BLEU ") and "case:lc" in score and "tok:13a" in score
     assert cased.startswith("BLEU ") and "case:mixed" in cased
     assert perplexity.startswith("perplexity ") and aer.startswith("AER 0.")
-    shown = refused("evaluate", out, *CORPUS, "--split", "nowhere", exit_code=2)
-    assert "split must be one of" in shown and "'nowhere'" in shown
-    shown = refused("evaluate", out, *CORPUS, "--corpus.direction", "en-de", exit_code=2)
-    told = f"{out} translates de to en, and the corpus is of en and de"
-    assert told in shown
+    stderr = refused("evaluate", out, *CORPUS, "--split", "nowhere", exit_code=2)
+    assert "split must be one of" in stderr and "'nowhere'" in stderr
+    stderr = refused("evaluate", out, *CORPUS, "--corpus.direction", "en-de", exit_code=2)
+    message = f"{out} translates de to en, and the corpus is of en and de"
+    assert message in stderr
 
 
 def test_evaluate_searches_as_it_is_told(run, trained, files):
@@ -506,23 +506,23 @@ def test_evaluate_searches_as_it_is_told(run, trained, files):
     files, given = files
     how = {"beam": 4, "length_penalty": 5.0}
     asked = [f"--{name}={value}" for name, value in how.items()]
-    code, said, shown = run("evaluate", trained, *given, *asked)
-    assert code == 0, shown
+    code, stdout, stderr = run("evaluate", trained, *given, *asked)
+    assert code == 0, stderr
     pairs = cli.CORPORA["files"](**files).test
     model = Translator.load(trained)
     found = beam_search(model, [pair.source for pair in pairs], **how)
     scores = bleu_by_protocol(model, found, pairs, words=False)
-    assert said.splitlines()[1:3] == [f"BLEU {one.score:.2f} [{one.signature}]" for one in scores]
-    _, greedy_said, _ = run("evaluate", trained, *given, "--beam", 1)
-    assert said.splitlines()[1] != greedy_said.splitlines()[1]
+    assert stdout.splitlines()[1:3] == [f"BLEU {one.score:.2f} [{one.signature}]" for one in scores]
+    _, greedy_stdout, _ = run("evaluate", trained, *given, "--beam", 1)
+    assert stdout.splitlines()[1] != greedy_stdout.splitlines()[1]
 
 
 def test_corpus_shows_counts_and_pairs(run):
-    code, said, _ = run("corpus", *CORPUS, "--pairs", 3)
+    code, stdout, _ = run("corpus", *CORPUS, "--pairs", 3)
     assert code == 0
-    assert "train: 60 pairs" in said and "valid: 20 pairs" in said and "long" not in said
-    assert "vocabulary: " in said
-    assert sum("\t" in line for line in said.splitlines()) == 3
+    assert "train: 60 pairs" in stdout and "valid: 20 pairs" in stdout and "long" not in stdout
+    assert "vocabulary: " in stdout
+    assert sum("\t" in line for line in stdout.splitlines()) == 3
 
 
 @pytest.fixture
@@ -545,9 +545,9 @@ def made(tmp_path, monkeypatch):
 
 def test_record_makes_the_runs_that_it_is_told_or_none(run, refused, made):
     names = list(planned())[:2]
-    code, said, _ = run("record", *names)
+    code, stdout, _ = run("record", *names)
     assert (code, made) == (0, names)
-    assert f"{names[0]}.json: BLEU" in said
+    assert f"{names[0]}.json: BLEU" in stdout
     assert "no run 'nobody-nowhere-7'" in refused("record", names[0], "nobody-nowhere-7")
     assert made == names  # nothing was begun
 
@@ -558,10 +558,10 @@ def test_record_of_a_tier_makes_what_it_lacks_also_of_models(run, made, tmp_path
         (tmp_path / f"{name}.json").touch()
     assert run("record", "A")[0] == 0
     assert made == [first, second]
-    told = "tier A: nothing to do, all its runs are recorded"
-    code, said, shown = run("record", "A")
-    assert (code, said) == (0, "")
-    assert told in shown and "--work FOLDER" in shown  # how to make them again
+    message = "tier A: nothing to do, all its runs are recorded"
+    code, stdout, stderr = run("record", "A")
+    assert (code, stdout) == (0, "")
+    assert message in stderr and "--work FOLDER" in stderr  # how to make them again
     # As in a fresh clone: all runs are recorded, and there is no model.
     made.clear()
     work = tmp_path / "work"
@@ -572,8 +572,8 @@ def test_record_of_a_tier_makes_what_it_lacks_also_of_models(run, made, tmp_path
     assert made == [(first, str(work)), (second, str(work))]
     for name in (first, second):
         (work / f"{name}.safetensors").touch()
-    _, said, shown = run("record", "A", "--work", work)
-    assert said == "" and f"{told}, and their models are in {work}" in shown
+    _, stdout, stderr = run("record", "A", "--work", work)
+    assert stdout == "" and f"{message}, and their models are in {work}" in stderr
 
 
 # ---------------------------------------------------------------------- the command as a process
@@ -620,10 +620,10 @@ def test_ctrl_c_ends_with_130_and_resume_goes_on_to_the_same_weights(tmp_path, r
     while process.poll() is None and not checkpoint.exists():  # then Ctrl-C is awaited
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    said, shown = process.communicate(timeout=300)
-    assert process.returncode == 130, shown
-    assert said == b"" and b"attnmt: stopped. --resume goes on" in shown
-    assert b"Traceback" not in shown
+    stdout, stderr = process.communicate(timeout=300)
+    assert process.returncode == 130, stderr
+    assert stdout == b"" and b"attnmt: stopped. --resume goes on" in stderr
+    assert b"Traceback" not in stderr
     assert os.listdir(tmp_path) == ["begun.checkpoint"]
     before = checkpoint.read_bytes()
     assert run("train", begun, *more)[0] == 1  # not without --resume

@@ -70,9 +70,9 @@ def test_a_language_without_spaces_is_told_with_the_tokeniser_that_it_needs(
     tmp_path, language, line, tokeniser
 ):
     table = write(tmp_path, "t.tsv", [f"I like cats {n}.\t{line}{n}" for n in range(9)])
-    with pytest.warns(TextWarning) as told:
+    with pytest.warns(TextWarning) as warned:
         corpus = corpus_from_files(table, languages=("en", language), valid=2, test=2)
-    assert f'tokeniser="{tokeniser}"' in " ".join(str(one.message) for one in told)
+    assert f'tokeniser="{tokeniser}"' in " ".join(str(one.message) for one in warned)
     assert corpus.bleu_tokeniser == tokeniser
     if tokeniser != "ja-mecab":  # it needs a library of its own
         assert bleu([line], [line], tokeniser=tokeniser).score == pytest.approx(100)
@@ -225,16 +225,16 @@ def test_a_corpus_of_other_languages_is_refused(own):
 def test_of_another_corpus_its_name_and_its_strange_words_are_told(own, files):
     model = trained(own)
     swapped = {"name": "files", "source": files[1], "target": files[0], "valid": 4, "test": 4}
-    with pytest.warns(TextWarning) as told:
+    with pytest.warns(TextWarning) as warned:
         corpus_of(model, settings=swapped)
-    assert "source words of test are unknown to the model" in str(told[0].message)
+    assert "source words of test are unknown to the model" in str(warned[0].message)
     write(files[0].parent, "new.tsv", [f"{s.upper()} \t{t}" for s, t in zip(SOURCES, TARGETS)])
     other = {"name": "files", "source": files[0].parent / "new.tsv", "valid": 0, "test": 40}
-    with pytest.warns(TextWarning) as told:
+    with pytest.warns(TextWarning) as warned:
         corpus_of(model, settings=other)
-    said = " ".join(str(one.message) for one in told)
-    assert "was trained on own, and is measured on new" in said
-    assert f"{len(own.train)} of 40 sentences of test were training sentences" in said
+    messages = " ".join(str(one.message) for one in warned)
+    assert "was trained on own, and is measured on new" in messages
+    assert f"{len(own.train)} of 40 sentences of test were training sentences" in messages
 
 
 def test_numbers_of_numpy_are_numbers(files, tmp_path):
@@ -253,9 +253,9 @@ def test_an_old_file_says_what_it_lacks(own):
     model = rnnsearch(own, hidden=8)
     with pytest.raises(ValueError, match="does not say what it was trained on"):
         corpus_of(model)
-    with pytest.warns(TextWarning) as told:
+    with pytest.warns(TextWarning) as warned:
         corpus_of(model, settings={"name": "grammar", "train": 50, "long": 0, "names": 0})
-    assert "nobody can tell" in str(told[0].message)
+    assert "nobody can tell" in str(warned[0].message)
 
 
 def test_a_corpus_that_nobody_can_make_again_is_named(corpus):
@@ -297,7 +297,7 @@ WORDS = {  # of each language: who, does, what; and how a sentence is written
 ENGLISH = ("the family|Anna’s child", "drinks|sees", "it|that", "{0} {1} {2} for €{3}.")
 
 
-def said(words, number):
+def sentence_in(words, number):
     """A sentence of one of these languages; the same number is its translation in the others."""
     *parts, pattern = words
     chosen = [part.split("|")[number >> place & 1] for place, part in enumerate(parts)]
@@ -308,7 +308,9 @@ def said(words, number):
 @pytest.mark.parametrize("into", [True, False], ids=["into it", "out of it"])
 def test_a_corpus_of_another_language_goes_from_file_to_score(tmp_path, language, into):
     sides = (ENGLISH, WORDS[language]) if into else (WORDS[language], ENGLISH)
-    table = [f"{said(sides[0], number)}\t{said(sides[1], number)}" for number in range(90)]
+    table = [
+        f"{sentence_in(sides[0], number)}\t{sentence_in(sides[1], number)}" for number in range(90)
+    ]
     file = write(tmp_path, "own.tsv", table)
     languages = ("en", language) if into else (language, "en")
     corpus = corpus_from_files(file, languages=languages, valid=9, test=9)

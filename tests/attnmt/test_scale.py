@@ -39,18 +39,18 @@ def trained(folder: Path, name: str, *, recipe: Recipe, dropout: float = 0.0, **
     corpus = made_up_corpus(90)
     model = luong(corpus, hidden=6, dropout=dropout, seed=1).double()
     rank = os.environ["RANK"]
-    with open(folder / f"{name}.error.{rank}", "w") as told, redirect_stderr(told):
+    with open(folder / f"{name}.error.{rank}", "w") as errors, redirect_stderr(errors):
         try:
             history = scale.fit(
                 model, corpus, recipe, 2, device="cpu", curve_every=3, measure_bleu=True, **how
             )
         except BaseException as error:
-            print(f"{type(error).__name__}: {error}", file=told)
+            print(f"{type(error).__name__}: {error}", file=errors)
             sys.exit(1)
     if rank == "0":
-        told = [(e.train_perplexity, e.valid_perplexity, e.bleu) for e in history.epochs]
+        losses = [(e.train_perplexity, e.valid_perplexity, e.bleu) for e in history.epochs]
         curve = [point.valid_perplexity for point in history.curve]
-        torch.save({"weights": model.state_dict(), "told": told, "curve": curve}, folder / name)
+        torch.save({"weights": model.state_dict(), "losses": losses, "curve": curve}, folder / name)
 
 
 def crowd(size: int, folder: Path, name: str, before=None, **job) -> list:
@@ -115,7 +115,7 @@ def program(folder: Path) -> None:
             time.sleep(0.001)
         children[1].kill()
         codes[name] = ended(children)
-        (folder / f"{name}.error.0").rename(folder / f"{name}.told")
+        (folder / f"{name}.error.0").rename(folder / f"{name}.first")
         codes[f"{name} again"] = ended(crowd(2 if dropout else 1, folder, name, **job))
     job = {"recipe": token, "checkpoint": folder / "interrupted.checkpoint"}
     codes["interrupted"] = ended(crowd(2, folder, "interrupted", interrupt_the_second, **job))
@@ -151,7 +151,7 @@ def check_same(folder: Path, one: str, other: str, tolerance: float) -> None:
     """Two trainings told the same, and ended with the same weights."""
     found, again = (torch.load(folder / name) for name in (one, other))
     tolerances = {"atol": tolerance, "rtol": tolerance}
-    for side in ("told", "curve"):
+    for side in ("losses", "curve"):
         numbers = [torch.tensor(each[side], dtype=torch.float64) for each in (found, again)]
         torch.testing.assert_close(*numbers, **tolerances)
     torch.testing.assert_close(found["weights"], again["weights"], **tolerances)
@@ -173,9 +173,9 @@ def test_when_a_process_is_killed_the_other_ends_and_the_training_goes_on(
     """By two processes again, bit for bit, with dropout; by one, up to rounding."""
     name = f"killed {dropout}"
     assert codes[name] == [1, -signal.SIGKILL]
-    told = (made / f"{name}.told").read_text()
-    assert told.startswith("ConnectionError: another process has ended") and told.count("\n") == 1
-    assert "start all processes again with --resume" in told
+    error = (made / f"{name}.first").read_text()
+    assert error.startswith("ConnectionError: another process has ended") and error.count("\n") == 1
+    assert "start all processes again with --resume" in error
     assert set(codes[f"{name} again"]) == {0}
     check_same(made, f"whole {dropout}", name, tolerance)
 
@@ -338,19 +338,19 @@ def test_every_kind_of_file_gives_the_same_pairs(tmp_path, monkeypatch, kind):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"a\tb\nno tab here\n", r"x\.tsv, row 2: no pair of sentences there"),
         (b"a\tb\nc\td\n\xff\te\n", r"x\.tsv could not be read .*utf-8"),
     ],
 )
-def test_what_is_wrong_is_told_by_file(tmp_path, monkeypatch, content, told):
+def test_what_is_wrong_is_told_by_file(tmp_path, monkeypatch, content, message):
     monkeypatch.setenv("ATTNMT_DATA", str(tmp_path / "data"))
     path = tmp_path / "x.tsv"
     path.write_bytes(content)
     (tmp_path / "v.tsv").write_text("a\tb\n")
     for train, valid in (("x", "v"), ("v", "x")):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             large_corpus(str(tmp_path / f"{train}.tsv"), str(tmp_path / f"{valid}.tsv"))
 
 

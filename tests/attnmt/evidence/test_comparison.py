@@ -45,9 +45,9 @@ def rows(values: np.ndarray) -> np.ndarray:
 
 
 def test_without_any_right_four_gram_bleu_is_smoothed_as_sacrebleu_does_it():
-    said, reference = ["the child sees a tree"], ["the child finds a tree"]
-    ours = BLEU_SCORE.score(bleu_statistics(said, reference).sum(0))
-    assert 0 < ours == pytest.approx(BLEU().corpus_score(said, [reference]).score)
+    hypotheses, reference = ["the child sees a tree"], ["the child finds a tree"]
+    ours = BLEU_SCORE.score(bleu_statistics(hypotheses, reference).sum(0))
+    assert 0 < ours == pytest.approx(BLEU().corpus_score(hypotheses, [reference]).score)
 
 
 def test_the_other_metrics_by_hand():
