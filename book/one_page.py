@@ -253,7 +253,7 @@ whole = exactly_right()
 print(whole)
 
 
-heat_map("gestern hat Anna den alten Hund gesehen .".split())
+heat_map("Anna hat den alten Hund gesehen .".split())
 
 
 def mass_on_links():
