@@ -135,7 +135,10 @@ def add_run(
 def fold_parts(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    """The sidebar's parts can be folded; the theme opens that of the page, this the first ones."""
+    """The sidebar's parts can be folded; the theme opens that of the page, this the first ones.
+
+    What folds a chapter's evidence is named for those who cannot see it.
+    """
     generate = context.get("generate_toctree_html")
     if generate is None:  # another theme
         return
@@ -144,6 +147,8 @@ def fold_parts(
         soup = generate(kind, **options)
         for part in soup.select("li.toctree-l0 > details")[:OPEN_PARTS]:
             part["open"] = "open"
+        for entry in soup.select("li:has(> a):has(> details)"):
+            entry.select_one("summary")["aria-label"] = entry.a.get_text(" ", strip=True)
         return soup
 
     context["generate_toctree_html"] = folded

@@ -128,11 +128,12 @@ def test_a_chapter_with_an_address_leads_to_what_runs_it(end):
     ]
 
 
-def test_the_first_parts_of_the_sidebar_are_open():
-    below = "<li class='toctree-l1'><details></details></li>"
+def test_the_first_parts_of_the_sidebar_are_open_and_what_folds_has_a_name():
+    below = "<li class='toctree-l1'><a>1. One</a><details><summary></summary></details></li>"
     part = f"<li class='toctree-l0'><details>{below}</details></li>"
     made = BeautifulSoup(3 * part, "html.parser")
     context = {"generate_toctree_html": lambda kind: made}
     fold_parts(None, "a", "page.html", context, None)
     shown = context["generate_toctree_html"]("sidebar")("details")
     assert ["open" in one.attrs for one in shown] == [True, False, True, False, False, False]
+    assert [summary["aria-label"] for summary in made("summary")] == 3 * ["1. One"]
