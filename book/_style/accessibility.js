@@ -14,7 +14,7 @@
     }
   }
   // What is folded is named by its words, and an empty head of a column is no head.
-  document.querySelectorAll("summary[aria-label]").forEach((one) => one.removeAttribute("aria-label"));
+  document.querySelectorAll(".bd-article-container summary[aria-label]").forEach((one) => one.removeAttribute("aria-label"));
   for (const head of document.querySelectorAll("th.head")) {
     if (!head.textContent.trim()) head.replaceWith(document.createElement("td"));
   }
