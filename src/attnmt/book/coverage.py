@@ -45,12 +45,7 @@ class Coverage:
 
 
 def content_words(pairs: Iterable[Pair], vocabulary: Vocabulary) -> set[str]:
-    """Words of the vocabulary that are content words in most of their places.
-
-    Args:
-        pairs: of the controlled corpus, whose target words have classes.
-        vocabulary: of the target language.
-    """
+    """Words of the vocabulary that are content words in most of their places."""
     seen: dict[str, Counter[str]] = {}
     for pair in pairs:
         for word, word_class in zip(pair.target, pair.classes, strict=True):
@@ -60,13 +55,7 @@ def content_words(pairs: Iterable[Pair], vocabulary: Vocabulary) -> set[str]:
 
 
 def measure_coverage(pair: Pair, words: Sequence[str], content: set[str]) -> Coverage:
-    """What a translation skips and repeats.
-
-    Args:
-        pair: with sure links and its reference.
-        words: of the translation.
-        content: from :func:`content_words`.
-    """
+    """What a translation skips and repeats."""
     written = Counter(word for word in words if word in content)
     wanted = Counter(word for word in pair.target if word in content)
     seen: Counter[str] = Counter()

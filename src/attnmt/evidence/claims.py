@@ -206,13 +206,7 @@ Scatter = tuple[list[Term], Term]
 
 
 def power_of(claim: Claim, comparisons: int = 1, seen: Scatter | None = None) -> float:
-    """How likely the row is decided on the side of its gap, by :func:`power`.
-
-    Args:
-        claim: a row of kind A or B.
-        comparisons: in the group.
-        seen: the scatter that was seen; the expected one by default.
-    """
+    """How likely the row is decided on the side of its gap, by :func:`power`."""
     bound = -claim.margin if claim.expected == "not below" else 0.0
     counts = claim.seeds[:1] if claim.paired else claim.seeds
     expected = of_seeds(claim.scatter, counts), Term(claim.sentences**2)

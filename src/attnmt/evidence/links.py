@@ -115,10 +115,6 @@ def _looks(model: Translator, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ten
 def windows_on(model: Translator, pairs: Sequence[Pair]) -> list[tuple[Tensor, Tensor]]:
     """Where a local model puts its windows while it reads the references.
 
-    Args:
-        model: with local attention, by Luong's decoder.
-        pairs: of source and reference.
-
     Returns:
         Of each pair the centres ``p_t``, (T,), and the weights, (T, S).
 

@@ -275,13 +275,7 @@ def doubled(stem: str) -> str:
 
 
 def trained(stem: str, runs: Sequence[Run], load: Load) -> Trained:
-    """What the recorded runs of ``SYSTEM-CORPUS`` were trained with, seeds 0 and 1 first.
-
-    Args:
-        stem: of the runs' names.
-        runs: one for each seed, in the order of the seeds.
-        load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
-    """
+    """What the recorded runs of ``SYSTEM-CORPUS`` were trained with, seeds 0 and 1 first."""
     updates = runs[0].history.curve[-1].updates
     twice = load(doubled(stem), PAIRS)
     if len(twice) == PAIRS:

@@ -230,9 +230,6 @@ def digits(claim: Claim) -> int:
 def judge(ids: Iterable[str] | None = None) -> list[Row]:
     """Rows of the list, in its order, as they were judged with all other rows of their groups.
 
-    Args:
-        ids: of the rows that are wanted; all by default.
-
     Raises:
         ValueError: the verdicts are older than what they were judged from; an unknown id.
     """
@@ -251,10 +248,6 @@ def judge_runs(claims: ClaimList | None = None, load: Load = recorded) -> list[R
     A row is judged once both systems have the seeds that it names, by the first so many. In each
     group, Holm's correction counts all rows that get a verdict, now or later. An interval of a
     question stands on its own.
-
-    Args:
-        claims: the list; the book's by default.
-        load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
     """
     claims = claims or load_claims()
     load = cache(load)
