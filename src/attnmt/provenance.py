@@ -94,8 +94,8 @@ def _warn_of_strangers(model: Any, pairs: Sequence[Pair], path: str, part: str) 
         if 2 * unknown > len(words):
             message = (
                 f"{unknown:,} of {len(words):,} {side} words of {part} are unknown to {path}: "
+                "has the corpus its languages, its direction and its case?"
             )
-            message += "has the corpus its languages, its direction and its case?"
             warnings.warn(message, TextWarning, stacklevel=3)
 
 

@@ -24,19 +24,13 @@ CONTENT = frozenset({"noun", "name", "verb", "adjective", "adverb", "number"})
 
 @dataclass(frozen=True)
 class Coverage:
-    """What one translation makes of its pair.
+    """What one translation makes of its pair."""
 
-    Attributes:
-        skipped: places of source words that are left out.
-        repeated: content words that are written too often, and how many times too often.
-        source: source words that could be skipped: those with a content word as partner.
-        target: content words of the translation.
-    """
-
-    skipped: list[int]
+    skipped: list[int]  #: places of source words that are left out.
+    #: content words that are written too often, and how many times too often.
     repeated: Counter[str]
-    source: int
-    target: int
+    source: int  #: source words that could be skipped: those with a content word as partner.
+    target: int  #: content words of the translation.
 
     @property
     def both(self) -> bool:

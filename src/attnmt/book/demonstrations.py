@@ -58,23 +58,14 @@ def real_text(*args, **kwargs) -> Corpus | None:
 
 @dataclass(frozen=True)
 class Translated:
-    """Test pairs and long pairs with their translations, one after the other.
+    """Test pairs and long pairs with their translations, one after the other."""
 
-    Attributes:
-        pairs: those of the test, then the long ones.
-        translations: greedy, one for each pair.
-        sentences: the same as text.
-        test: BLEU of the first part.
-        long: BLEU of the second; None for a corpus that has no long pairs.
-        by_length: BLEU of both, by the length of the source.
-    """
-
-    pairs: list[Pair]
-    translations: list[Translation]
-    sentences: list[str]
-    test: Bleu
-    long: Bleu | None
-    by_length: list[Bucket]
+    pairs: list[Pair]  #: those of the test, then the long ones.
+    translations: list[Translation]  #: greedy, one for each pair.
+    sentences: list[str]  #: the same as text.
+    test: Bleu  #: BLEU of the first part.
+    long: Bleu | None  #: BLEU of the second; None for a corpus that has no long pairs.
+    by_length: list[Bucket]  #: BLEU of both, by the length of the source.
 
     @property
     def scores(self) -> str:

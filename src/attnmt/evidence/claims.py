@@ -114,14 +114,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class ClaimList:
-    """The list, and the head of its file.
+    """The list, and the head of its file."""
 
-    Attributes:
-        claims: in the file's order.
-        changes: when the list was frozen, and each change since, with its reason and SHA-256.
-    """
-
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...]  #: in the file's order.
+    #: when the list was frozen, and each change since, with its reason and SHA-256.
     changes: tuple[dict[str, Any], ...] = ()
 
     def __getitem__(self, id: str) -> Claim:

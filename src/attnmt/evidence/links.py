@@ -171,33 +171,21 @@ def words_and_links(model: Translator, pairs: Sequence[Pair]) -> Tensor:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The links of one pair, of German word ``s`` and English word ``t``, counted from 0.
+    """The links of one pair, of German word ``s`` and English word ``t``, counted from 0."""
 
-    Attributes:
-        sure: any careful reader would draw them.
-        possible: all links, the sure ones among them (as of :class:`.Pair`).
-    """
-
-    sure: frozenset[Link]
-    possible: frozenset[Link]
+    sure: frozenset[Link]  #: any careful reader would draw them.
+    possible: frozenset[Link]  #: all links, the sure ones among them (as of :class:`.Pair`).
 
 
 @dataclass(frozen=True)
 class Gold:
-    """One pair of ``test_2016_flickr`` and its links.
+    """One pair of ``test_2016_flickr`` and its links."""
 
-    Attributes:
-        index: of its line, from 0.
-        sha256: of the German and the English sentence: its words, in lower case, with one space
-            between two.
-        words: how many the German and the English sentence have.
-        by: the links, by each of ``BY``.
-    """
-
-    index: int
+    index: int  #: of its line, from 0.
+    #: of the German and the English sentence: its words, in lower case, with one space between two.
     sha256: tuple[str, str]
-    words: tuple[int, int]
-    by: dict[str, Drawn]
+    words: tuple[int, int]  #: how many the German and the English sentence have.
+    by: dict[str, Drawn]  #: the links, by each of ``BY``.
 
 
 def read_links(text: str) -> Drawn:

@@ -151,26 +151,16 @@ def _statistics(name: str) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class Row:
-    """A claim and what came out.
+    """A claim and what came out."""
 
-    Attributes:
-        claim: the row of the list.
-        decision: the truth rule's; None if it was not run, or waits.
-        means: of both systems over their seeds.
-        missing: what is missing, if it has no decision.
-        power: that was expected of a row of kind A or B, in its group.
-        power_seen: the same by the scatter that was seen.
-        trained: each of its systems, once: cost, trials and convergence.
-        doubled: the difference after twice the updates, if both systems were trained so.
-    """
-
-    claim: Claim
-    decision: Decision | None
-    means: tuple[float, float] | None = None
-    missing: str = ""
-    power: float | None = None
-    power_seen: float | None = None
-    trained: tuple[Trained, ...] = ()
+    claim: Claim  #: the row of the list.
+    decision: Decision | None  #: the truth rule's; None if it was not run, or waits.
+    means: tuple[float, float] | None = None  #: of both systems over their seeds.
+    missing: str = ""  #: what is missing, if it has no decision.
+    power: float | None = None  #: that was expected of a row of kind A or B, in its group.
+    power_seen: float | None = None  #: the same by the scatter that was seen.
+    trained: tuple[Trained, ...] = ()  #: each of its systems, once: cost, trials and convergence.
+    #: the difference after twice the updates, if both systems were trained so.
     doubled: float | None = None
 
     @property
