@@ -86,7 +86,7 @@ sphinx: strict # the way out of jupyter-book 1: Sphinx alone builds the same pag
 pages: $(STAMP)
 	$(NBVAL) $(or $(CHAPTERS),$(wildcard book/*.ipynb))
 	ATTNMT_SIZE=quick $(NBVAL) $(or $(CHAPTERS),$(filter-out $(CORE),$(wildcard book/*.ipynb)))
-colab: $(STAMP) ## run chapters as Colab would, in a new environment (CHAPTERS=... or the shortest)
+colab: $(STAMP) ## run chapters as Colab would, in a new environment (CHAPTERS=... or Ten minutes)
 	$(BIN)/python -m press.colab.as_in_colab $(CHAPTERS)
 versions: # the Pythons that the book promises, each in an environment of its own
 	@for python in python3.11 python3.12 python3.13 python3.14; do \

@@ -1,6 +1,6 @@
 """Run chapters as Colab would, as far as a machine without Colab can tell.
 
-    python -m press.colab.as_in_colab                              the shortest chapter
+    python -m press.colab.as_in_colab                              Ten minutes
     python -m press.colab.as_in_colab book/03_x.ipynb book/04_y.ipynb
 
 A new virtual environment gets Colab's Python if this machine has it, otherwise this one, and what
@@ -26,7 +26,7 @@ from nbclient import NotebookClient
 
 from press.colab.cell import stamped
 from press.colab.publish import publish
-from press.contents import ROOT, chapters, copy_tree
+from press.contents import ROOT, copy_tree
 from press.run.execute import children_seconds
 
 PYTHON = "python3.13"  # Colab's
@@ -88,20 +88,12 @@ def run(notebook: Path, folder: Path, python: Path) -> None:
     ).execute()
 
 
-def shortest() -> Path:
-    """Of the chapters that use the package, the one with the fewest CPU-seconds."""
-
-    def cpu_seconds(path: Path) -> float:
-        return nbformat.read(path, as_version=4).metadata.get("attnmt", {}).get("cpu_seconds", 1e9)
-
-    using = [path for path in chapters() if "from attnmt" in path.read_text(encoding="utf8")]
-    return min(using, key=cpu_seconds)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("notebooks", nargs="*", type=Path, help="default: the shortest chapter")
-    paths = [path.resolve() for path in parser.parse_args().notebooks] or [shortest()]
+    parser.add_argument("notebooks", nargs="*", type=Path, help="default: Ten minutes")
+    paths = [path.resolve() for path in parser.parse_args().notebooks] or [
+        ROOT / "book" / "ten_minutes.ipynb"
+    ]
     if shutil.which("git") is None:
         parser.error("git is not on this machine, and Colab gets the package by it")
     with tempfile.TemporaryDirectory(prefix="colab-") as name:

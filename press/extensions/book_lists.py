@@ -20,7 +20,8 @@ from attnmt.book.tables import with_range
 from attnmt.evidence.claims import KINDS
 from attnmt.evidence.plan import TITLES, planned, results_folder
 from attnmt.evidence.store import Run, load_run, load_statistics, of_length
-from attnmt.evidence.verdicts import judge, summary, verdict_table
+from attnmt.evidence.tables import summary, verdict_table
+from attnmt.evidence.verdicts import judge
 from attnmt.metrics import chrf_of
 from press import reading
 from press.contents import chapter_numbers, chapters, file_of, listed

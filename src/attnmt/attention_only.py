@@ -341,10 +341,6 @@ def attention_only(
 def align_by_head(model: Translator, batch: Batch) -> Tensor:
     """Where each head of the cross-attention looks while the model reads the references.
 
-    Args:
-        model: made by :func:`attention_only`. It is not changed.
-        batch: of pairs.
-
     Returns:
         The weights, (blocks, B, H, T, S).
 

@@ -63,12 +63,6 @@ def write_tensors(
     The library writes the metadata in an order that changes from call to call, so the file's head,
     which is JSON, is written again with its keys sorted.
 
-    Args:
-        path: the file.
-        tensors: by name. One that several names share is written once for each.
-        format: what :func:`read_tensors` must find in it.
-        metadata: further texts, by name.
-
     Raises:
         OSError: it cannot be written.
     """
@@ -88,11 +82,6 @@ def read_tensors(
 ) -> tuple[dict[str, str], dict[str, Tensor]]:
     """The metadata and the tensors of a safetensors file.
 
-    Args:
-        path: the file.
-        format: what its metadata must say under "format".
-        what: what that is, for the error.
-
     Raises:
         ValueError: the file is damaged, or something else.
     """
@@ -108,14 +97,7 @@ def read_tensors(
 
 
 class Checkpoint:
-    """The file of one training.
-
-    Args:
-        path: of the file.
-        model: whose weights are kept, and put back in place.
-        optimiser: of these weights; its state is kept, too.
-        facts: what tells this training from another, by name. They must be what JSON can hold.
-    """
+    """The file of one training; ``facts``, which JSON can hold, tell it from another."""
 
     def __init__(
         self,
@@ -136,10 +118,6 @@ class Checkpoint:
 
     def write(self, best: Mapping[str, Tensor], texts: Mapping[str, str]) -> None:
         """Write the file aside, flush it, and rename it over the last.
-
-        Args:
-            best: the weights of the best epoch; empty if there is none to be kept.
-            texts: how far the training has come.
 
         Raises:
             OSError: it cannot be written. The last one is still whole.

@@ -371,12 +371,6 @@ def bleu_by_protocol(
     for comparing papers, takes the sentences as they would be printed and parts them itself (Post
     2018). The signatures tell them apart.
 
-    Args:
-        model: a translator or an ensemble.
-        found: its translations, in the pieces of its vocabulary.
-        pairs: what it translated, in whole words.
-        words: whether Moses parted the words of the pairs, so that they can be counted, too.
-
     Returns:
         sacreBLEU's, with case ignored; the same with case, if the model writes any; then, if asked
         for, that of lower-cased Moses words.

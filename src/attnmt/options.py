@@ -101,14 +101,7 @@ def arguments_of(function: Callable[..., Any], skip: int = 0) -> dict[str, inspe
 
 
 class Settings:
-    """A group of options: a name, such as that of a model, and arguments of what it names.
-
-    Args:
-        group: ``"model"``, ``"corpus"`` or ``"recipe"``.
-        makers: what the names mean.
-        default: the name, if none is given.
-        skip: arguments of the makers that come from elsewhere.
-    """
+    """A group of options: a name, such as that of a model, and arguments of what it names."""
 
     def __init__(self, group: str, makers: Makers, default: str, skip: int = 0):
         self.group, self.makers, self.default, self.skip = group, makers, default, skip
@@ -146,10 +139,6 @@ class Settings:
         self, parsed: Mapping[str, Any], changed: Mapping[str, Any] | None = None
     ) -> dict[str, Any] | None:
         """The name and the arguments that were given, each of its type; None if there are none.
-
-        Args:
-            parsed: all options, by their names.
-            changed: settings that the arguments change, if they come without a name.
 
         Raises:
             ArgumentError: the name or an argument is none, or has no such value.
@@ -273,12 +262,7 @@ def plain(arguments: Sequence[str]) -> list[str]:
 
 
 def from_file(path: str, known: Sequence[str], others: Sequence[str]) -> list[str]:
-    """A file of settings as arguments, without those that are options of other commands.
-
-    Args:
-        path: of the file, YAML. Every value in it is text, as on the command line.
-        known: options of the command.
-        others: options of other commands.
+    """A file of settings as arguments, all text, without those that only ``others`` have.
 
     Raises:
         ArgumentError: the file has no settings.

@@ -237,13 +237,7 @@ def take_pairs(
 
 
 def without_long_pieces(corpus: Corpus, max_length: int, drawn: Sequence[str]) -> Corpus:
-    """A corpus without the pairs that have too many pieces; its report counts them.
-
-    Args:
-        corpus: in pieces, or of words, which stays as it is.
-        max_length: pieces on either side, at most.
-        drawn: the parts, besides ``train``, that were drawn.
-    """
+    """A corpus without the pairs that have too many pieces; its report counts them."""
     if not corpus.pieces:
         return corpus
     kept: dict[str, Any] = {
@@ -266,10 +260,6 @@ def warn_of_text(corpus: Corpus, lines: Sequence[str]) -> None:
     That another program has processed it; that a perfect translation could not reach a BLEU of 100;
     that a language is written without spaces; that a word is too long to be cut as one; that
     nothing is left to learn from.
-
-    Args:
-        corpus: of it.
-        lines: as they were read.
     """
     found = []
     if corpus.tokeniser == "moses" and (seen := traces(lines)):

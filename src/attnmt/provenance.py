@@ -68,8 +68,8 @@ def corpus_of(
     count = 0 if own is None else same_sentences(own.train, getattr(found, part))
     if count and part != "train":
         total = len(getattr(found, part))
-        said = f"{count:,} of {total:,} sentences of {part} were training sentences of {path}"
-        warnings.warn(said, TextWarning, stacklevel=2)
+        message = f"{count:,} of {total:,} sentences of {part} were training sentences of {path}"
+        warnings.warn(message, TextWarning, stacklevel=2)
     return found
 
 
@@ -92,9 +92,11 @@ def _warn_of_strangers(model: Any, pairs: Sequence[Pair], path: str, part: str) 
         words = [word for pair in pairs[:SAMPLE] for word in getattr(pair, side)]
         unknown = sum(UNK in vocabulary.encode(vocabulary.units.split([word])) for word in words)
         if 2 * unknown > len(words):
-            said = f"{unknown:,} of {len(words):,} {side} words of {part} are unknown to {path}: "
-            said += "has the corpus its languages, its direction and its case?"
-            warnings.warn(said, TextWarning, stacklevel=3)
+            message = (
+                f"{unknown:,} of {len(words):,} {side} words of {part} are unknown to {path}: "
+                "has the corpus its languages, its direction and its case?"
+            )
+            warnings.warn(message, TextWarning, stacklevel=3)
 
 
 def _made_again(
@@ -115,8 +117,8 @@ def _made_again(
         raise ValueError(f"{path} was trained on a file that is gone: {error}") from error
     now = found.facts["fingerprints"]
     if changed := [part for part, was in facts["fingerprints"].items() if now[part] != was]:
-        said = f"{' and '.join(changed)} of {found.name} is not what {path} was trained with: "
-        warnings.warn(said + "the text has changed since", TextWarning, stacklevel=3)
+        message = f"{' and '.join(changed)} of {found.name} is not what {path} was trained with: "
+        warnings.warn(message + "the text has changed since", TextWarning, stacklevel=3)
     return in_words(found)
 
 

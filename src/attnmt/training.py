@@ -95,13 +95,7 @@ HISTORY = TypeAdapter(History)
 
 
 class Training:
-    """Where a training stands: the epochs done, the sums of the one under way, the best weights.
-
-    Args:
-        model, corpus, recipe, seed: as of :func:`fit`.
-        optimiser: of the model's weights.
-        objective: as of :func:`fit`.
-    """
+    """Where a training stands: the epochs done, the sums of the one under way, the best weights."""
 
     def __init__(
         self,

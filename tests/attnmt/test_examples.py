@@ -10,11 +10,11 @@ import attnmt
 # Chapters show the classes of the equations as they stand, and are their examples.
 SHOWN = ("attnmt.attention", "attnmt.encoder", "attnmt.decoder")
 WITHOUT = {"DataUnavailable", "History"}  # an error, and what `fit` gives
-PUBLIC = {name: getattr(attnmt, name) for name in attnmt.__all__}
 PUBLIC = {
     name: thing
-    for name, thing in PUBLIC.items()
-    if callable(thing) and thing.__module__ not in SHOWN and name not in WITHOUT
+    for name, thing in vars(attnmt).items()
+    if name[0] != "_" and callable(thing) and name not in WITHOUT
+    if thing.__module__ not in SHOWN
     if not isinstance(thing, attnmt.Recipe)
 }
 

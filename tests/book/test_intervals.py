@@ -7,7 +7,8 @@ import nbformat
 import pytest
 
 from attnmt.book.figures import forest
-from attnmt.evidence.verdicts import judge, verdict_table
+from attnmt.evidence.tables import verdict_table
+from attnmt.evidence.verdicts import judge
 from press.contents import ROOT
 from press.reading import cells_of
 

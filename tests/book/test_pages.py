@@ -109,7 +109,6 @@ def test_every_public_name_is_on_the_package_page():
     names = {name for name in vars(attnmt) if not name.startswith("_")}
     here = Path(attnmt.__file__).parent
     modules = {path.stem for path in here.iterdir()}
-    assert set(attnmt.__all__) == names - modules
     overview = page("api").partition("\n## ")[0].partition("What the chapters share")[0]
     listed = set(re.findall(r"`(?:~attnmt\w*\.(?:\w+\.)?)?(\w+)`", overview)) - {"attnmt"}
     assert listed == names - modules

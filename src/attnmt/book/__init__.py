@@ -29,7 +29,8 @@ MODULES = {
     "attnmt.evidence.plan": "TITLES planned",
     "attnmt.evidence.record": "translate_sample",
     "attnmt.evidence.store": "load_run of_length read_study recorded",
-    "attnmt.evidence.verdicts": "judge judge_runs measured verdict_table",
+    "attnmt.evidence.tables": "verdict_table",
+    "attnmt.evidence.verdicts": "judge judge_runs measured",
 }
 MODULE_OF = {name: module for module, names in MODULES.items() for name in names.split()}
 

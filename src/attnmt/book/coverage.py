@@ -24,19 +24,13 @@ CONTENT = frozenset({"noun", "name", "verb", "adjective", "adverb", "number"})
 
 @dataclass(frozen=True)
 class Coverage:
-    """What one translation makes of its pair.
+    """What one translation makes of its pair."""
 
-    Attributes:
-        skipped: places of source words that are left out.
-        repeated: content words that are written too often, and how many times too often.
-        source: source words that could be skipped: those with a content word as partner.
-        target: content words of the translation.
-    """
-
-    skipped: list[int]
+    skipped: list[int]  #: places of source words that are left out.
+    #: content words that are written too often, and how many times too often.
     repeated: Counter[str]
-    source: int
-    target: int
+    source: int  #: source words that could be skipped: those with a content word as partner.
+    target: int  #: content words of the translation.
 
     @property
     def both(self) -> bool:
@@ -45,12 +39,7 @@ class Coverage:
 
 
 def content_words(pairs: Iterable[Pair], vocabulary: Vocabulary) -> set[str]:
-    """Words of the vocabulary that are content words in most of their places.
-
-    Args:
-        pairs: of the controlled corpus, whose target words have classes.
-        vocabulary: of the target language.
-    """
+    """Words of the vocabulary that are content words in most of their places."""
     seen: dict[str, Counter[str]] = {}
     for pair in pairs:
         for word, word_class in zip(pair.target, pair.classes, strict=True):
@@ -60,13 +49,7 @@ def content_words(pairs: Iterable[Pair], vocabulary: Vocabulary) -> set[str]:
 
 
 def measure_coverage(pair: Pair, words: Sequence[str], content: set[str]) -> Coverage:
-    """What a translation skips and repeats.
-
-    Args:
-        pair: with sure links and its reference.
-        words: of the translation.
-        content: from :func:`content_words`.
-    """
+    """What a translation skips and repeats."""
     written = Counter(word for word in words if word in content)
     wanted = Counter(word for word in pair.target if word in content)
     seen: Counter[str] = Counter()

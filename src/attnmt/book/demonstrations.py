@@ -58,23 +58,14 @@ def real_text(*args, **kwargs) -> Corpus | None:
 
 @dataclass(frozen=True)
 class Translated:
-    """Test pairs and long pairs with their translations, one after the other.
+    """Test pairs and long pairs with their translations, one after the other."""
 
-    Attributes:
-        pairs: those of the test, then the long ones.
-        translations: greedy, one for each pair.
-        sentences: the same as text.
-        test: BLEU of the first part.
-        long: BLEU of the second; None for a corpus that has no long pairs.
-        by_length: BLEU of both, by the length of the source.
-    """
-
-    pairs: list[Pair]
-    translations: list[Translation]
-    sentences: list[str]
-    test: Bleu
-    long: Bleu | None
-    by_length: list[Bucket]
+    pairs: list[Pair]  #: those of the test, then the long ones.
+    translations: list[Translation]  #: greedy, one for each pair.
+    sentences: list[str]  #: the same as text.
+    test: Bleu  #: BLEU of the first part.
+    long: Bleu | None  #: BLEU of the second; None for a corpus that has no long pairs.
+    by_length: list[Bucket]  #: BLEU of both, by the length of the source.
 
     @property
     def scores(self) -> str:
@@ -88,10 +79,6 @@ def corpus_has(corpus: Corpus, what: str) -> bool:
 
     A chapter is written for :func:`.grammar_corpus`. One's own text has no known links, and another
     direction not the sentences that a chapter speaks of.
-
-    Args:
-        corpus: that the chapter was given.
-        what: a name in ``NEEDS``.
     """
     german = corpus.source_language == "de"
     known = bool(corpus.test) and corpus.test[0].sure is not None
@@ -124,11 +111,6 @@ def translate_yours(model: Translator, sentence: str, reference: str = "") -> Sa
     """Translate a sentence of the reader's own, and print what became of it.
 
     Words that the model does not know are named, and a translation without words is explained.
-
-    Args:
-        model: that translates.
-        sentence: as one types it.
-        reference: what it means, to be printed below; empty if it is not known.
     """
     if not model.source_vocabulary.tokenise(sentence):
         print("There is nothing to translate yet: write a sentence.")
@@ -149,12 +131,6 @@ def train_or_load(
     name: str, captions: Corpus | None, make: Callable[[Corpus], Translator], *, recipe: Recipe
 ) -> tuple[Translator | None, Run]:
     """Train a model on captions and measure it; without captions, load a recorded run instead.
-
-    Args:
-        name: of the recorded run of the same configuration, such as "rnnsearch-live-0".
-        captions: from :func:`real_text`.
-        make: makes the model for a corpus.
-        recipe: how to train it.
 
     Returns:
         The model, or None where there are no captions; and the run.
@@ -184,11 +160,6 @@ def print_run(run: Run) -> None:
 
 def sample_table(run: Run, ends: Sequence[Run], places: Sequence[int] = range(8)) -> Markdown:
     """Sample captions as two models translate them: a demonstration, and one of a full run.
-
-    Args:
-        run: the demonstration, from :func:`train_or_load`.
-        ends: recorded runs on all captions; the samples are of the first of them.
-        places: which of the samples to show.
 
     Returns:
         A table; its last row has BLEU on the test captions, where both were measured alike.

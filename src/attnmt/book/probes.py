@@ -23,12 +23,7 @@ Feed = Callable[[Tensor, Tensor], Tensor]  # h_t and h~_t (B, 1, n), to what the
 
 
 def handed_over(model: Translator, pairs: Sequence[Pair]) -> Tensor:
-    """The last encoder state of every pair's source, with a 1 for the bias: (pairs, n + 1).
-
-    Args:
-        model: whose encoder ends in one vector, as RNNencdec's does.
-        pairs: whose sources are read.
-    """
+    """The last encoder state of every pair's source, with a 1 for the bias: (pairs, n + 1)."""
     rows = []
     with torch.no_grad():
         for start in range(0, len(pairs), CHUNK):

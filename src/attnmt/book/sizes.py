@@ -25,31 +25,18 @@ OF_CAPTIONS = read_plan()["corpora"]["live"]  # where captions cannot be reached
 
 @dataclass(frozen=True)
 class Size:
-    """How many pairs a chapter trains on, how large its models are, and how long they train.
+    """How many pairs a chapter trains on, how large its models are, and how long they train."""
 
-    Attributes:
-        live_pairs: of the controlled corpus, for a model that is trained live.
-        live_recipe: for these.
-        curve_every: updates between two points of a live model's learning curve.
-        real_pairs: of captions.
-        real_recipe: for captions.
-        hidden: units of encoder and decoder.
-        grammar_pairs: of the controlled corpus, to look at.
-        translated: test pairs that chapter 1 has translated.
-        small_pairs: of the small model that evidence 1 trains.
-        small_epochs: of it.
-    """
-
-    live_pairs: int
-    live_recipe: Recipe
-    curve_every: int
-    grammar_pairs: int
-    real_pairs: int
-    hidden: int
-    real_recipe: Recipe
-    translated: int
-    small_pairs: int
-    small_epochs: int
+    live_pairs: int  #: of the controlled corpus, for a model that is trained live.
+    live_recipe: Recipe  #: for these.
+    curve_every: int  #: updates between two points of a live model's learning curve.
+    grammar_pairs: int  #: of the controlled corpus, to look at.
+    real_pairs: int  #: of captions.
+    hidden: int  #: units of encoder and decoder.
+    real_recipe: Recipe  #: for captions.
+    translated: int  #: test pairs that chapter 1 has translated.
+    small_pairs: int  #: of the small model that evidence 1 trains.
+    small_epochs: int  #: of it.
 
 
 class Sizes(dict[str, Size]):

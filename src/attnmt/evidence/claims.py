@@ -11,14 +11,13 @@ import hashlib
 import json
 import math
 import tomllib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 from scipy.special import ndtri, stdtrit
 
@@ -47,7 +46,7 @@ class Claim:
     corpus's defaults unless the row has its own.
 
     Raises:
-        ValueError: a field that is missing, unknown or of another type; a row that makes no sense.
+        ValueError: a field that is missing, unknown or of another type.
     """
 
     id: str
@@ -72,33 +71,6 @@ class Claim:
     reason: str = ""
     waits: str = ""
     outside: str = ""
-
-    @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
-        if self.kind == "B" and not self.altered:
-            raise ValueError('kind B needs "altered": what differs from the paper\'s comparison')
-        if self.kind == "A" and self.altered:
-            raise ValueError("a comparison that was altered is of kind B")
-        if not self.first and not self.reason:
-            raise ValueError("a row that is not run needs a reason")
-        if self.first and self.reason:
-            raise ValueError("a row with a reason why it is not run compares nothing")
-        if self.first:
-            self._can_be_run()
-        if self.outside and (not self.judged or self.criterion not in CRITERIA):
-            raise ValueError(f"a judged row is outside the tally by one of {', '.join(CRITERIA)}")
-        return self
-
-    def _can_be_run(self) -> None:
-        if self.second == "":
-            raise ValueError("a row that is run needs a first and a second system")
-        for side, seeds in zip((self.first, self.second), self.seeds, strict=True):
-            if (seeds != 0) if isinstance(side, float) else (seeds < 2):
-                raise ValueError("a system needs two seeds or more, a number 0")
-        if len(self.parts) != (2 if self.metric == "share" else 1):
-            raise ValueError("a share needs two parts, all else one")
-        if self.judged and None in (self.gap, self.margin, self.scatter, self.sentences):
-            raise ValueError("kinds A and B need gap, margin, scatter and sentences")
 
     @property
     def runs(self) -> bool:
@@ -129,16 +101,6 @@ class Claim:
         return math.log(first / second) if self.metric == "nats" else first - second
 
     @property
-    def effect(self) -> float | None:
-        """The difference that it looks for, the paper's own or the one that we expect."""
-        return self.gap if self.their_difference is None else self.their_difference
-
-    @property
-    def comparison(self) -> tuple:
-        """What is compared. No two rows have the same."""
-        return self.first, self.second, self.parts, self.metric
-
-    @property
     def stems(self) -> list[str]:
         """The systems that are compared, ``SYSTEM-CORPUS``, each once."""
         sides = [side for side in (self.first, self.second) if isinstance(side, str) and side]
@@ -152,14 +114,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class ClaimList:
-    """The list, and the head of its file.
+    """The list, and the head of its file."""
 
-    Attributes:
-        claims: in the file's order.
-        changes: when the list was frozen, and each change since, with its reason and SHA-256.
-    """
-
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...]  #: in the file's order.
+    #: when the list was frozen, and each change since, with its reason and SHA-256.
     changes: tuple[dict[str, Any], ...] = ()
 
     def __getitem__(self, id: str) -> Claim:
@@ -189,34 +147,30 @@ def _planned(stem: str) -> list:
 
 
 def load_claims(path: Path | None = None) -> ClaimList:
-    """Read and check the list.
+    """Read the list.
 
     Raises:
-        ValueError: a row that makes no sense; the message names the file, the row and the field.
+        ValueError: a field of another type; the message names the file, the row and the field.
     """
     path = path or results_folder() / "claims.toml"
     file = tomllib.loads(path.read_text(encoding="utf-8"))
     claims = tuple(_claim(row, file["defaults"], path.name) for row in file["claims"])
-    for what in ("id", "comparison"):
-        counts = Counter(getattr(one, what) for one in claims if what == "id" or one.runs)
-        if twice := [str(value) for value, count in counts.items() if count > 1]:
-            raise ValueError(f"{path.name}: the same {what} in two rows: {', '.join(twice)}")
     return ClaimList(claims, tuple(file["changes"]))
 
 
 def _claim(row: dict[str, Any], defaults: dict[str, Any], file: str) -> Claim:
-    """A row, checked; its margin is no wider than half of the effect."""
+    """A row; its margin is no wider than half of the effect."""
     try:
         claim = TypeAdapter(Claim).validate_python(_with_defaults(row, defaults))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        problem = first["msg"].removeprefix("Value error, ")
-        place = f"{file}, {row.get('id', 'a row without id')}"
-        raise ValueError(": ".join(filter(None, [place, field, problem]))) from error
+        where = f"{file}, {row.get('id', 'a row without id')}"
+        raise ValueError(f"{where}: {field}: {first['msg']}") from error
     if claim.margin is None:
         return claim
-    return replace(claim, margin=min(claim.margin, abs(claim.effect) / 2))
+    effect = claim.gap if claim.their_difference is None else claim.their_difference
+    return replace(claim, margin=min(claim.margin, abs(effect) / 2))
 
 
 def corpus_in_name(system: str) -> str:
@@ -248,13 +202,7 @@ Scatter = tuple[list[Term], Term]
 
 
 def power_of(claim: Claim, comparisons: int = 1, seen: Scatter | None = None) -> float:
-    """How likely the row is decided on the side of its gap, by :func:`power`.
-
-    Args:
-        claim: a row of kind A or B.
-        comparisons: in the group.
-        seen: the scatter that was seen; the expected one by default.
-    """
+    """How likely the row is decided on the side of its gap, by :func:`power`."""
     bound = -claim.margin if claim.expected == "not below" else 0.0
     counts = claim.seeds[:1] if claim.paired else claim.seeds
     expected = of_seeds(claim.scatter, counts), Term(claim.sentences**2)

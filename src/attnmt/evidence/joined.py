@@ -39,11 +39,6 @@ def join_all(pairs: Sequence[Pair], most: int, seed: int) -> list[Pair]:
     For each sentence a length is drawn, from 1 to ``most`` words, and pairs are joined until it has
     as many; but no more than ``SEVERAL`` pairs, and no more than ``most`` words on either side
     (unless a single pair has).
-
-    Args:
-        pairs: to be joined.
-        most: words.
-        seed: of the lengths.
     """
     rng = random.Random(seed)
     joined = []

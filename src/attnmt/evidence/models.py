@@ -56,10 +56,6 @@ def concat_fixed(corpus: Vocabularies, **arguments: Any) -> Translator:
     """:func:`.luong` with :class:`FixedConcat` for a score.
 
     What else it has, first weights included, is as of ``score="concat"`` with the same seed.
-
-    Args:
-        corpus: gives the vocabularies.
-        arguments: as of :func:`.luong`, without ``score``.
     """
     model = luong(corpus, score="concat", **arguments)
     model.decoder.attention.score = FixedConcat(model.decoder.attention.score)
@@ -131,22 +127,12 @@ def tie(model: Translator) -> None:
 
 
 def luong_tied(corpus: Vocabularies, **arguments: Any) -> Translator:
-    """:func:`.luong` with tied embeddings.
-
-    Args:
-        corpus: gives the vocabularies. If both have the same pieces, all embeddings are tied.
-        arguments: as of :func:`.luong`.
-    """
+    """:func:`.luong` with tied embeddings."""
     return _tied(luong(corpus, **arguments), "luong_tied")
 
 
 def attention_only_tied(corpus: Vocabularies, **arguments: Any) -> Translator:
-    """:func:`.attention_only` with tied embeddings.
-
-    Args:
-        corpus: as for :func:`luong_tied`.
-        arguments: as of :func:`.attention_only`.
-    """
+    """:func:`.attention_only` with tied embeddings."""
     return _tied(attention_only(corpus, **arguments), "attention_only_tied")
 
 

@@ -81,13 +81,9 @@ def record(
 ) -> tuple[Run, Statistics]:
     """Train a model, translate the test pairs and some samples, and note down everything.
 
-    Args:
-        name: of the run.
-        model, corpus, recipe, seed: as for :func:`~attnmt.training.fit`.
-        samples: raw sentences whose translations and alignments are kept.
-        searches: further ones that are measured, see :func:`.search_of`.
-        modern: arguments of :class:`.CrossEntropy`, if that is the objective.
-        of_fit: further arguments of :func:`~attnmt.training.fit`.
+    ``samples`` are raw sentences, ``searches`` those of :func:`.search_of` besides greedy search,
+    ``modern`` the arguments of :class:`.CrossEntropy`, if that is the objective; the others are as
+    for :func:`~attnmt.training.fit`.
 
     Returns:
         The run, and what was counted in each test sentence, as of :func:`.load_statistics`.

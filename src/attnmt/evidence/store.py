@@ -244,21 +244,13 @@ Load = Callable[[str, int], Sequence[Run]]  # from SYSTEM-CORPUS and a number of
 
 @dataclass(frozen=True)
 class Trained:
-    """One side of a comparison.
+    """One side of a comparison."""
 
-    Attributes:
-        system: as in ``runs.toml``.
-        updates: of each seed.
-        cpu_seconds: of training, the mean over seeds.
-        converged: in words.
-        own_trials: trials of this very system found its recipe.
-    """
-
-    system: str
-    updates: int
-    cpu_seconds: float
-    converged: str
-    own_trials: bool
+    system: str  #: as in ``runs.toml``.
+    updates: int  #: of each seed.
+    cpu_seconds: float  #: of training, the mean over seeds.
+    converged: str  #: in words.
+    own_trials: bool  #: trials of this very system found its recipe.
 
     @property
     def text(self) -> str:
@@ -275,13 +267,7 @@ def doubled(stem: str) -> str:
 
 
 def trained(stem: str, runs: Sequence[Run], load: Load) -> Trained:
-    """What the recorded runs of ``SYSTEM-CORPUS`` were trained with, seeds 0 and 1 first.
-
-    Args:
-        stem: of the runs' names.
-        runs: one for each seed, in the order of the seeds.
-        load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
-    """
+    """What the recorded runs of ``SYSTEM-CORPUS`` were trained with, seeds 0 and 1 first."""
     updates = runs[0].history.curve[-1].updates
     twice = load(doubled(stem), PAIRS)
     if len(twice) == PAIRS:

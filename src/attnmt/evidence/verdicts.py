@@ -17,33 +17,22 @@ import json
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from attnmt.checks import one_of
-from attnmt.evidence.claims import (
-    CRITERIA,
-    KINDS,
-    Claim,
-    ClaimList,
-    Kind,
-    Scatter,
-    What,
-    load_claims,
-    power_of,
-)
+from attnmt.evidence.claims import Claim, ClaimList, Scatter, What, load_claims, power_of
 from attnmt.evidence.comparison import (
     AER,
     BLEU_SCORE,
     LENGTH,
     NATS,
     PERPLEXITY,
-    VERDICTS,
     Comparison,
     Decision,
     Metric,
@@ -162,26 +151,16 @@ def _statistics(name: str) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class Row:
-    """A claim and what came out.
+    """A claim and what came out."""
 
-    Attributes:
-        claim: the row of the list.
-        decision: the truth rule's; None if it was not run, or waits.
-        means: of both systems over their seeds.
-        missing: what is missing, if it has no decision.
-        power: that was expected of a row of kind A or B, in its group.
-        power_seen: the same by the scatter that was seen.
-        trained: each of its systems, once: cost, trials and convergence.
-        doubled: the difference after twice the updates, if both systems were trained so.
-    """
-
-    claim: Claim
-    decision: Decision | None
-    means: tuple[float, float] | None = None
-    missing: str = ""
-    power: float | None = None
-    power_seen: float | None = None
-    trained: tuple[Trained, ...] = ()
+    claim: Claim  #: the row of the list.
+    decision: Decision | None  #: the truth rule's; None if it was not run, or waits.
+    means: tuple[float, float] | None = None  #: of both systems over their seeds.
+    missing: str = ""  #: what is missing, if it has no decision.
+    power: float | None = None  #: that was expected of a row of kind A or B, in its group.
+    power_seen: float | None = None  #: the same by the scatter that was seen.
+    trained: tuple[Trained, ...] = ()  #: each of its systems, once: cost, trials and convergence.
+    #: the difference after twice the updates, if both systems were trained so.
     doubled: float | None = None
 
     @property
@@ -241,9 +220,6 @@ def digits(claim: Claim) -> int:
 def judge(ids: Iterable[str] | None = None) -> list[Row]:
     """Rows of the list, in its order, as they were judged with all other rows of their groups.
 
-    Args:
-        ids: of the rows that are wanted; all by default.
-
     Raises:
         ValueError: the verdicts are older than what they were judged from; an unknown id.
     """
@@ -262,18 +238,15 @@ def judge_runs(claims: ClaimList | None = None, load: Load = recorded) -> list[R
     A row is judged once both systems have the seeds that it names, by the first so many. In each
     group, Holm's correction counts all rows that get a verdict, now or later. An interval of a
     question stands on its own.
-
-    Args:
-        claims: the list; the book's by default.
-        load: from ``SYSTEM-CORPUS`` and a number of seeds to its recorded runs.
     """
     claims = claims or load_claims()
-    sides = Sides(load)
+    load = cache(load)
+    side = cache(partial(_side, load))  # each system is measured once
     found: dict[str, Found] = {}
     missing: dict[str, str] = {}
     for claim in claims.claims:
         try:
-            found[claim.id] = _compared(claim, sides)
+            found[claim.id] = _compared(claim, load, side)
         except NotRecorded as error:
             missing[claim.id] = str(error)
     families = Counter(claim.group for claim in claims.claims if claim.judged)
@@ -296,26 +269,15 @@ def judge_runs(claims: ClaimList | None = None, load: Load = recorded) -> list[R
     return rows
 
 
-class Sides:
-    """The systems that claims name, by their recorded runs; each is measured once."""
-
-    def __init__(self, load: Load):
-        self.load = cache(load)
-        self.measured = cache(self._measured)
-        self.trained = cache(self._trained)
-
-    def _measured(self, name: str, seeds: int, metric: What, parts: tuple[str, ...]) -> System:
-        """``SYSTEM-CORPUS`` or ``SYSTEM-CORPUS@SEARCH``; NotRecorded if it lacks something."""
-        stem, _, search = name.partition("@")
-        runs = self.load(stem, seeds)
-        if len(runs) < seeds:
-            raise NotRecorded(f"{stem} has {len(runs)} of {seeds} seeds")
-        if metric == "share":
-            return measured(runs, "bleu", parts, search=search)
-        return measured(runs, metric, parts[0], search=search)
-
-    def _trained(self, stem: str, seeds: int) -> Trained:
-        return trained(stem, self.load(stem, seeds), self.load)
+def _side(load: Load, name: str, seeds: int, metric: What, parts: tuple[str, ...]) -> System:
+    """``SYSTEM-CORPUS`` or ``SYSTEM-CORPUS@SEARCH``; NotRecorded if it lacks something."""
+    stem, _, search = name.partition("@")
+    runs = load(stem, seeds)
+    if len(runs) < seeds:
+        raise NotRecorded(f"{stem} has {len(runs)} of {seeds} seeds")
+    if metric == "share":
+        return measured(runs, "bleu", parts, search=search)
+    return measured(runs, metric, parts[0], search=search)
 
 
 class Found(NamedTuple):
@@ -328,7 +290,7 @@ class Found(NamedTuple):
     doubled: float | None
 
 
-def _compared(claim: Claim, sides: Sides) -> Found:
+def _compared(claim: Claim, load: Load, measured_side: Callable[..., System]) -> Found:
     """Raises NotRecorded, which says what is missing."""
     if not claim.runs or claim.waits:
         raise NotRecorded(claim.reason or claim.waits)
@@ -338,9 +300,9 @@ def _compared(claim: Claim, sides: Sides) -> Found:
         if isinstance(side, float):
             systems.append(constant(side))
             continue
-        systems.append(sides.measured(side, seeds, claim.metric, claim.parts))
+        systems.append(measured_side(side, seeds, claim.metric, claim.parts))
         stem = side.partition("@")[0]
-        costs[stem] = sides.trained(stem, seeds)
+        costs[stem] = trained(stem, load(stem, seeds), load)
     first, second = systems
     means = first.mean, second.mean
     if claim.paired:
@@ -352,18 +314,17 @@ def _compared(claim: Claim, sides: Sides) -> Found:
         for system in (first, second)
         if not system.fixed
     ]
-    return Found(
-        one, means, tuple(costs.values()), (of_systems, one.sentences), _doubled(claim, sides)
-    )
+    scatter = of_systems, one.sentences
+    return Found(one, means, tuple(costs.values()), scatter, _doubled(claim, load))
 
 
-def _doubled(claim: Claim, sides: Sides) -> float | None:
+def _doubled(claim: Claim, load: Load) -> float | None:
     """The difference on the test set after twice the updates; None if a system lacks the runs."""
     score = {"bleu": lambda run: run.bleu.score, "nats": lambda run: math.log(run.test_perplexity)}
     names = [side for side in (claim.first, claim.second) if isinstance(side, str)]
     if claim.metric not in score or claim.parts != ("test",) or "@" in "".join(names):
         return None
-    twice = [sides.load(doubled(name), PAIRS) for name in names]
+    twice = [load(doubled(name), PAIRS) for name in names]
     if len(twice) < 2 or any(len(runs) < PAIRS for runs in twice):
         return None
     first, second = (float(np.mean([score[claim.metric](r) for r in runs])) for runs in twice)
@@ -473,85 +434,6 @@ def _row(claim: Claim, stored: dict[str, Any]) -> Row:
 def _term(stored: dict[str, float | None]) -> Term:
     degrees = stored["degrees"]
     return Term(stored["variance"], math.inf if degrees is None else degrees)
-
-
-# ------------------------------------------------------------------------------------ tables
-
-
-def tally(rows: Sequence[Row], kind: Kind) -> Counter[str]:
-    """How the rows of a kind came out, without those that are outside the tally."""
-    return Counter(row.verdict for row in rows if row.claim.kind == kind and not row.claim.outside)
-
-
-def paper_inside(rows: Sequence[Row]) -> tuple[int, int]:
-    """Of all rows with the paper's sign and a number of the paper, how many intervals contain it.
-
-    Those outside the tally are counted, too.
-    """
-    same = [row for row in rows if row.verdict == VERDICTS[0] and row.theirs_lies]
-    return sum(row.theirs_lies == "inside" for row in same), len(same)
-
-
-def summary(rows: Sequence[Row]) -> str:
-    """How the rows came out, as a list in Markdown: kind A, then kind B, never both in one number.
-
-    Then how many rows are outside the tally, and by which criterion.
-    """
-    lines = []
-    for kind in ("A", "B"):
-        counts = tally(rows, kind)
-        shown = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in (*VERDICTS, WAITING))
-        lines.append(
-            f"- **{kind}. {KINDS[kind]}**: {counts.total() - counts[NOT_RUN]} in the tally. "
-            f"{shown}. Besides, {NOT_RUN}: {counts[NOT_RUN]}."
-        )
-    left = Counter(row.claim.criterion for row in rows if row.claim.outside)
-    shown = ", ".join(f"{criterion}: {left[criterion]}" for criterion in CRITERIA)
-    lines.append(f"- **Outside the tally**: {left.total()}. {shown}.")
-    inside, same = paper_inside(rows)
-    lines.append(
-        f"- Of the {same} intervals on the paper's side of zero whose paper gives a number, "
-        f"{inside} contain that number (rows outside the tally are counted here)."
-    )
-    questions = sum(row.claim.kind == "Q" for row in rows)
-    lines.append(f"- **Q. {KINDS['Q']}**: {questions}. They have numbers and no verdict.")
-    return "\n".join(lines)
-
-
-def verdict_table(rows: Sequence[Row]) -> str:
-    """The rows as a Markdown table: the verdict, the paper's difference beside ours, the cost.
-
-    Beside the paper's difference stands where it lies: inside, above or below our interval.
-    """
-    head = ("verdict", "claim", "theirs", "ours", "kind", "seeds", "trained", "where")
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for row in rows:
-        claim = row.claim
-        there = claim.their_difference
-        theirs = "–" if there is None else _signed(there, claim)
-        cells = [
-            row.verdict_in_full,
-            claim.claim,
-            ", ".join(filter(None, (theirs, row.theirs_lies))),
-            (row.ours or "–") + twice_as_long(row),
-            claim.kind + (f": {claim.altered}" if claim.altered else ""),
-            " and ".join(str(number) for number in claim.seeds if number) or "–",
-            ". ".join(one.text for one in row.trained) or "–",
-            f"{claim.paper}, {claim.place}" + (f"; {claim.also}" if claim.also else ""),
-        ]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines)
-
-
-def twice_as_long(row: Row) -> str:
-    """The difference after twice the updates, for a table; "" where it was not measured."""
-    if row.doubled is None:
-        return ""
-    return f"; after twice the updates {_signed(row.doubled, row.claim)}"
-
-
-def _signed(difference: float, claim: Claim) -> str:
-    return f"{difference:+.{digits(claim)}f}".replace("-", "−")
 
 
 if __name__ == "__main__":

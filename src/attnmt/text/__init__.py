@@ -7,8 +7,6 @@ import gzip
 import os
 import warnings
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tqdm import TqdmWarning
@@ -103,8 +101,7 @@ def _fetch(file: str, folder: Path, url: str) -> Path:
     shelf = pooch.create(folder, base_url=f"{url.rstrip('/')}/", registry=MULTI30K_SHA256)
     by_hand = f"Or put the file there yourself: {folder / file}"
     try:
-        with _no_empty_folders(folder):
-            return Path(shelf.fetch(file, downloader=pooch.HTTPDownloader(progressbar=True)))
+        return Path(shelf.fetch(file, downloader=pooch.HTTPDownloader(progressbar=True)))
     except ValueError as error:  # pooch's word for a checksum that differs
         raise DataUnavailable(
             f"{url}/{file} did not arrive whole: its SHA-256 is not the expected "
@@ -121,18 +118,6 @@ def _fetch(file: str, folder: Path, url: str) -> Path:
             f"{file} is not in {folder} and could not be downloaded from {url} "
             f"({type(error).__name__}). Is there a network? {by_hand}"
         ) from error
-
-
-@contextmanager
-def _no_empty_folders(folder: Path) -> Iterator[None]:
-    """Of the folders made inside, down to this one, those that stay empty are removed again."""
-    new = [path for path in (folder, *folder.parents) if not path.exists()]  # the lowest first
-    try:
-        yield
-    finally:
-        for path in new:
-            with suppress(OSError):  # it holds something, or was never made
-                path.rmdir()
 
 
 def raw_pairs(

@@ -36,10 +36,6 @@ def cut(text: str, language: str) -> list[str]:
     """The words and punctuation marks of a sentence, without marks.
 
     Accents, Thai tones and joiners stay with the letter that they are of.
-
-    Args:
-        text: as :func:`.clean` leaves it.
-        language: two letters.
     """
     parted = not text.isascii() and any(_alone(character) for character in set(text))
     letters = _letters(text) if parted else list(text)
@@ -80,14 +76,7 @@ def usual_spaces(words: Sequence[str], language: str) -> list[bool]:
 
 
 def mark(words: Sequence[str], language: str, text: str, lower: bool) -> list[str]:
-    """Words with the marks that :func:`join` needs to write the text again.
-
-    Args:
-        words: of the text, from :func:`cut`.
-        language: two letters.
-        text: the sentence.
-        lower: write everything in lower case.
-    """
+    """Words with the marks that :func:`join` needs to write the text again."""
     found = [word.lower() for word in words] if lower else list(words)
     usual = usual_spaces(found, language)
     place = 0

@@ -21,11 +21,7 @@ USUAL = 0.01
 
 
 def traces(lines: Sequence[str]) -> list[str]:
-    """What shows that lines were processed before: in words, and in how many lines.
-
-    Args:
-        lines: sentences as they are read.
-    """
+    """What shows that lines were processed before: in words, and in how many lines."""
     written = [line for line in lines if line.strip()]
     found = []
     for trace, pattern in TRACES.items():

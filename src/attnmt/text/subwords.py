@@ -245,12 +245,7 @@ def strongest_links(
 
 
 def cut_pairs(pairs: Iterable[Any], source: Words, target: Words) -> list[Any]:
-    """Pairs whose words are cut into units; raw sentences and links, between words, stay.
-
-    Args:
-        pairs: with words.
-        source, target: how to cut them: the ``units`` of two vocabularies.
-    """
+    """Pairs whose words are cut into units; raw sentences and links, between words, stay."""
     return [
         replace(
             pair,

@@ -14,6 +14,7 @@ from attnmt.evidence.claims import ClaimList, corpus_in_name, load_claims
 from attnmt.evidence.comparison import VERDICTS, compare, constant
 from attnmt.evidence.plan import results_folder
 from attnmt.evidence.store import load_statistics, recorded
+from attnmt.evidence.tables import paper_inside, summary, tally, verdict_table
 from attnmt.evidence.verdicts import (
     NotRecorded,
     Row,
@@ -22,11 +23,7 @@ from attnmt.evidence.verdicts import (
     judge_runs,
     lies,
     measured,
-    paper_inside,
     read_verdicts,
-    summary,
-    tally,
-    verdict_table,
     write_verdicts,
 )
 from attnmt.metrics import chrf_of

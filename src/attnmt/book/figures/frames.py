@@ -81,12 +81,6 @@ def bars(
 ) -> Axes:
     """A bar over every source word, with its number.
 
-    Args:
-        words: S source words.
-        values: S numbers, such as scores or weights.
-        ylabel: what they are.
-        ax: where to draw.
-
     Raises:
         ValueError: there are more or fewer numbers than words.
     """

@@ -19,13 +19,7 @@ def distance(count: int, usual: float) -> float:
 
 
 def label(axis: Axis, words: Iterable[str], **look: object) -> None:
-    """Write words beside the rows or the columns of a heat map.
-
-    Args:
-        axis: of them.
-        words: any text; ``$`` is a dollar sign, not the start of a formula.
-        look: properties of the letters.
-    """
+    """Write words beside the rows or the columns of a heat map."""
     words = list(words)
     if len(words) > MANY:
         look["fontsize"] = 9
