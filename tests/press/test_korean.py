@@ -128,26 +128,6 @@ def test_a_translation_has_all_that_its_english_has(page):
             assert kept(text.text) == kept(message.text), message
 
 
-def glossary():
-    """English term -> the Korean forms that the glossary has."""
-    text = file_of("book/glossary").read_text(encoding="utf8")
-    entries = re.findall(r"(?m)^(\w[^\n]*)\n  ([^–\n]*[가-힣][^–\n]*) – ", text)
-    return {term: re.split(r", *", forms) for term, forms in entries}
-
-
-# Some of the terms that every reader meets first.
-TERMS = ("attention", "decoder", "query", "score", "context vector", "alignment", "softmax")
-
-
-def test_the_terms_are_those_of_the_glossary():
-    words = glossary()
-    shown = "\n".join(t.text for page in catalogue.begun() for t in catalogue.read(page).values())
-    for term in TERMS:
-        assert any(form in shown for form in words[term]), term
-    for wrong in ("주목", "맥락 벡터", "해독기", "부호기", "질의어", "인코더-해독기"):
-        assert wrong not in shown
-
-
 def test_korean_sentences_are_polite_and_end_as_sentences_do():
     """합니다체: no sentence of the running text ends in the plain style."""
     for page in catalogue.begun():

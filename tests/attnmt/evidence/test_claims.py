@@ -71,29 +71,6 @@ def test_a_row_takes_margin_and_scatter_of_its_corpus_unless_it_has_its_own(tmp_
     assert [(claim.scatter, claim.sentences) for claim in found.claims] == [(1.0, 0.3)] * 4
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"id": "two", "first": "a-grammar"}, "the same comparison in two rows"),
-        ({"id": "good", "first": "c-grammar"}, "the same id in two rows: good"),
-        ({"seeds": [5, 1]}, "one: a system needs two seeds or more"),
-        ({"reason": "no time"}, "compares nothing"),
-        ({"second": ""}, "a first and a second system"),
-        ({"metric": "share"}, "a share needs two parts"),
-        ({"expected": "better"}, "one: expected"),
-        ({"kind": "B"}, 'kind B needs "altered"'),
-        ({"altered": "no feeding"}, "is of kind B"),
-        ({"color": "red"}, "one: color"),
-        ({"outside": "too dear"}, "outside the tally by one of measure, seen"),
-        ({"first": "a-multi30k"}, "need gap, margin, scatter and sentences"),
-    ],
-)
-def test_a_row_that_makes_no_sense_is_refused_by_its_name(tmp_path, change, message):
-    good = ROW | {"id": "good"}
-    with pytest.raises(ValueError, match=message):
-        load_claims(written(tmp_path, good, ROW | {"first": "other-grammar"} | change))
-
-
 # ------------------------------------------------------------------------------------------ power
 
 

@@ -59,11 +59,6 @@ def test_a_jump_is_the_longest_way_off_the_diagonal_in_source_words(S, T, data):
     assert jump(pair_of(S, T, sure)) == pytest.approx(longest)
 
 
-def test_the_best_takes_a_sure_link_before_a_possible_one():
-    pair = pair_of(3, 3, frozenset({(2, 0)}), frozenset({(0, 0), (2, 0), (1, 1)}))
-    assert best_possible(pair) == {(2, 0), (1, 1)}
-
-
 @given(st.data())
 def test_no_one_link_a_word_is_better_than_the_best(data):
     S, T = 4, 3
@@ -170,24 +165,6 @@ def test_the_file_has_three_drawings_of_150_pairs_and_no_word_of_a_caption():
         assert first.sure & second.sure <= settled.sure <= first.sure | second.sure
         either = first.possible | second.possible
         assert first.possible & second.possible <= settled.possible <= either
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0-0 1:1", "not '1:1'"),
-        ("0-0 -1-1", "not '-1-1'"),
-        ("3-0", "link 3-0 in sentences of 3 and 4 words"),
-        ("0?4", "link 0.4 in sentences of 3 and 4"),
-        ("0-0 0?0", "0-0 is there twice"),
-    ],
-)
-def test_what_is_no_link_is_refused_by_the_pair_of_its_file(text, message, tmp_path):
-    pair = {"index": 7, "sha256": ["", ""], "words": [3, 4], "first": "", "second": text}
-    path = tmp_path / "links.json"
-    path.write_text(json.dumps({"pairs": [pair | {"settled": ""}]}))
-    with pytest.raises(ValueError, match=rf"links\.json, pair 7: .*{message}"):
-        gold_links(path)
 
 
 def test_other_words_get_no_links_and_a_global_window_has_no_centre(sharp, corpus):

@@ -15,7 +15,6 @@ from attnmt.evidence.comparison import VERDICTS, compare, constant
 from attnmt.evidence.plan import results_folder
 from attnmt.evidence.store import load_statistics, recorded
 from attnmt.evidence.verdicts import (
-    NotRecorded,
     Row,
     fingerprint,
     judge,
@@ -205,11 +204,3 @@ def test_chrf_is_measured_from_the_counts_of_each_sentence():
     found = measured(runs, "chrf")
     assert found.scores == pytest.approx(scores)
     assert compare(found, constant(0)).covers == "seeds and sentences"
-
-
-def test_what_was_not_kept_is_not_recorded():
-    runs = recorded("rnnencdec-grammar", 2)
-    with pytest.raises(NotRecorded, match="no entropy of 'test' was recorded"):
-        measured(runs, "entropy")
-    with pytest.raises(ValueError, match="what must be one of"):
-        measured(runs, "rouge")
