@@ -217,12 +217,6 @@ def test_long_sentences_go_in_small_batches(sharp, monkeypatch):
 
 
 @pytest.mark.parametrize("search", [greedy, beam_search])
-def test_unknown_words_control_characters_and_emoji_are_unknown_words(search, sharp):
-    found = search(sharp, [["never", "\x07", "🦉", "</s>"]])
-    assert_same(found, search(sharp, [["<unk>"] * 4]))
-
-
-@pytest.mark.parametrize("search", [greedy, beam_search])
 def test_searching_leaves_the_models_mode_alone(search, sharp):
     for training in (True, False):
         search(sharp.train(training), [["w1"]])

@@ -74,9 +74,9 @@ def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
     """One good chapter is stored, its sentence with its number; others are not: one that raises,
     one that prints its folder, and one with a number that no cell says."""
     path_printed = f"print({str(Path.home() / 'secret.txt')!r})"
-    says = "from attnmt.book import write_numbers\n\nwrite_numbers(kept=f'{19}%')"
+    says = "from attnmt.book import write_numbers\n\nwrite_numbers(kept=f'{19}%')\nimport sys\n"
     sources = {
-        "good": f"{says}\nimport sys; print(6, flush=True); print('note', file=sys.stderr); print(7)",
+        "good": f"{says}print(6, flush=True); print('note', file=sys.stderr); print(7)",
         "raises": "1 / 0",
         "tells": path_printed,
         "lost": "x",
