@@ -380,21 +380,6 @@ def test_a_second_ctrl_c_does_not_wait(small):
     assert same(weights_of(model), before)
 
 
-def test_ctrl_c_while_the_last_epoch_is_measured_is_not_swallowed(small, monkeypatch, undisturbed):
-    model, measured = dropping(small), []
-
-    def pressed(*given):
-        measured.append(1)
-        if len(measured) == 4:  # after the last epoch
-            signal.raise_signal(signal.SIGINT)
-        return perplexity(*given)
-
-    monkeypatch.setattr(training, "perplexity", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        train(model, small)
-    assert same(weights_of(model), undisturbed[2])
-
-
 def test_training_in_a_thread_leaves_signals_alone(small, undisturbed):
     handler, model = signal.getsignal(signal.SIGINT), dropping(small)
     thread = threading.Thread(target=train, args=(model, small))
