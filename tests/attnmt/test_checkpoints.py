@@ -203,7 +203,7 @@ def undisturbed(small):
     return weights_of(model), train(model, small, measure_bleu=True), weights_of(model)
 
 
-@pytest.mark.parametrize("steps", [1, 3, 10, 11, 29, 30])
+@pytest.mark.parametrize("steps", [1, 3, 10, 29])
 def test_a_training_that_stopped_goes_on(small, tmp_path, undisturbed, steps):
     path = tmp_path / "checkpoint"
     model = dropping(small)

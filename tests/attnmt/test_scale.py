@@ -5,6 +5,7 @@ trainings of several processes, which it forks after everything was imported.
 """
 
 import gzip
+import importlib
 import json
 import multiprocessing
 import os
@@ -95,6 +96,7 @@ def interrupt_the_second(rank: int) -> None:
 
 def program(folder: Path) -> None:
     """Make all trainings, and write the exit codes."""
+    importlib.import_module("torch._dynamo")  # as an optimiser's step does: once, not in each child
     token = Recipe(batch_size=16, epochs=2, keep="best")
     sentence = Recipe(**vars(BAHDANAU) | {"batch_size": 16, "epochs": 2})
     codes = {}
