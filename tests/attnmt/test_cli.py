@@ -264,21 +264,6 @@ def test_a_training_goes_on_from_a_finished_model_on_its_corpus(run, refused, tm
     assert "--model cannot be another one" in refused(*again, exit_code=2)
 
 
-def test_options_without_a_corpus_change_that_of_the_model(run, refused, tmp_path):
-    out = tmp_path / "model"
-    assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
-    code, stdout, _ = run("evaluate", out, "--corpus.test", 10)  # of 20, in short sentences
-    assert (code, stdout.splitlines()[0]) == (0, "10 pairs, test of grammar-de-en")
-    model = Translator.load(out)
-    assert model.trained_on["origin"]["lengths"] == [4, 6]
-    model.trained_on = None
-    model.save(tmp_path / "old")
-    again = ("evaluate", tmp_path / "old", "--corpus.seed", 1)
-    assert "give --corpus.name, too" in refused(*again, exit_code=2)
-    wrong = ("evaluate", out, "--bleu-tokeniser", "words")  # told before the search
-    assert "tokeniser must be one of 13a" in refused(*wrong, exit_code=2)
-
-
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [

@@ -4,7 +4,6 @@
 """
 
 import tomllib
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,12 +58,6 @@ def test_a_row_waits_until_both_systems_have_the_seeds_that_it_names():
     assert (first.verdict, first.ours) == ("waiting", "")
     assert first.verdict_in_full == "waiting: rnnsearch-grammar has 4 of 5 seeds (power 100%)"
     assert second.verdict == "waiting" and second.power > 0.9
-
-
-def test_a_row_that_waits_for_a_measurement_is_not_judged():
-    waits = replace(LIST["q-beam"], waits="to be measured again")
-    (row,) = judge_runs(ClaimList((waits,)))
-    assert (row.verdict, row.verdict_in_full) == ("waiting", "waiting: to be measured again")
 
 
 # ------------------------------------------------------------------------- the one judged list
