@@ -19,11 +19,13 @@ from press.contents import ROOT, chapters, lectures
 from press.editions import student
 from press.editions.mechanisms import (
     BLANK,
+    Misplaced,
     blank,
     checked,
     mechanisms,
     names,
     parted,
+    without_solutions,
 )
 from press.run import numbers
 from press.run.stamps import faults
@@ -265,7 +267,30 @@ def test_a_wrong_answer_fails(mechanism):
 # --- what is wrong is said
 
 
+def solution(text: str, *tags: str) -> nbformat.NotebookNode:
+    return new_markdown_cell(text, metadata={"tags": list(tags)})
+
+
 EXERCISE = new_markdown_cell(":::{exercise} One\n:label: ex-one\n\nWhy?\n:::")
+START = ":::{solution-start} ex-one\n:class: dropdown\n:::"
+END = "Because.\n\n:::{solution-end}\n:::"
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([solution(START, "solution"), solution(END)], "cell 3 belongs to a solution: give it"),
+        ([solution(START), solution(END, "solution")], "cell 2 belongs to a solution: give it"),
+        (
+            [solution(f"{START}\n\n{END}", "solution"), solution("After it.", "solution")],
+            "cell 3 is tagged `solution`",
+        ),
+        ([solution(f"{START}\n\n{EXERCISE.source}", "solution")], "an exercise and a solution"),
+    ],
+)
+def test_tags_that_do_not_fit_are_told(cells, message):
+    with pytest.raises(Misplaced, match=message):
+        without_solutions(new_notebook(cells=[EXERCISE, *cells]), "c")
 
 
 def test_a_blank_keeps_signature_and_docstring():
