@@ -141,6 +141,9 @@ def _family():
 
 
 FAMILY = _family()
+# Every constructor, each score with each decoder, each window and option: where a model's parts
+# matter, and not how they meet.
+PAIRWISE = [name for number, name in enumerate(FAMILY) if number < 6 or number % 4 == 1]
 
 
 # ----------------------------------------------------------------------- the site in a browser

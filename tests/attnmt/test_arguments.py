@@ -113,7 +113,10 @@ TABLE = [
     (attnmt.Translator.load, {"path": [3, None, ""]}),
     (MODEL.save, {"path": [3, None, ""]}),
     (attnmt.Ensemble, {"models": [MODEL, None]}),
-    (partial(CrossEntropy), {"label_smoothing": ["x", None, True, -0.1, 1, math.nan]}),
+    (
+        CrossEntropy,
+        {"label_smoothing": ["x", None, True, -0.1, 1, math.nan], "precision": ["half"]},
+    ),
     (partial(attnmt.fit, MODEL), {"corpus": ["grammar", None]}),
     (partial(attnmt.fit, corpus=ONE), {"model": ["rnnsearch", None]}),
     (

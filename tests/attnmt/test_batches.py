@@ -67,13 +67,6 @@ def test_bucketing_saves_padding():
     assert padded(pool=20) < 1.1 < 1.5 < padded(pool=1)
 
 
-def test_bad_sizes_are_named():
-    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1"):
-        by_length([(1,)], 0, None, 0)
-    with pytest.raises(ValueError, match="pool must be a whole number of at least 1"):
-        by_length([(1,)], 1, 0, 0)
-
-
 def test_to_moves_every_tensor(corpus):
     batch = make_batch(corpus.train[:2], corpus.source_vocabulary, corpus.target_vocabulary)
     moved = batch.to("meta")

@@ -9,7 +9,6 @@ from torch.func import functional_call
 from attnmt.attention import SCORES, FixedContext
 from attnmt.decoder import (
     BahdanauDecoder,
-    Decoder,
     LuongDecoder,
     SutskeverDecoder,
 )
@@ -219,10 +218,3 @@ def test_gates_and_output_layer_of_a_step_read_the_same_dropped_word(memory):
 
 
 # ------------------------------------------------------------------------- values and bad input
-
-
-def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="output_state must be one of previous, current"):
-        bahdanau(output_state="next")
-    with pytest.raises(TypeError, match="abstract"):
-        Decoder()

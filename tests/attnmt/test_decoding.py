@@ -112,11 +112,10 @@ def test_greedy_is_a_beam_of_one_and_both_are_the_plain_search(model, corpus):
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.5])
 def test_beam_search_is_the_plain_one(model, corpus, length_penalty):
     """Side by side, with sentences that leave and searches that stop early: the same answers."""
-    sentences = [sentence for sentence in sources(corpus, 30) if len(sentence) < 7][:8]
-    for n_best in (2, 3):
-        found = beam_search(model, sentences, 3, length_penalty, n_best=n_best)
-        for sentence, ours in zip(sentences, found, strict=True):
-            assert_same(ours, beam_by_hand(model, sentence, 3, length_penalty)[:n_best])
+    sentences = [sentence for sentence in sources(corpus, 30) if len(sentence) < 7][:6]
+    found = beam_search(model, sentences, 3, length_penalty, n_best=2)
+    for sentence, ours in zip(sentences, found, strict=True):
+        assert_same(ours, beam_by_hand(model, sentence, 3, length_penalty)[:2])
     best = beam_search(model, sentences, 3, length_penalty)
     assert_same(best, [first for first, *_ in found])
 
@@ -128,8 +127,7 @@ def tiny():
     return Corpus("tiny", "de", "en", pairs, pairs, pairs, vocabulary_size=2)
 
 
-@pytest.mark.parametrize("name", SOME)
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+@pytest.mark.parametrize(("name", "length_penalty"), zip(SOME, itertools.cycle([0.0, 1.0])))
 def test_a_beam_as_wide_as_the_space_finds_all_there_is(name, length_penalty, tiny, monkeypatch):
     """Brute force: the log p of every sequence of at most 4 words, by teacher forcing.
 
@@ -171,7 +169,7 @@ def test_scores_and_alignments_are_those_of_forcing_that_very_translation(model,
 
 
 def test_order_and_company_of_sentences_change_nothing(model, corpus):
-    sentences = sources(corpus, 8)
+    sentences = sources(corpus, 5)
     for search in (greedy, beam_search, lambda m, s, **b: beam_search(m, s, 3, 1.0, **b)):
         expected = [search(model, [sentence])[0] for sentence in sentences]
         assert_same(search(model, sentences), expected)
@@ -214,12 +212,6 @@ def test_long_sentences_go_in_small_batches(sharp, monkeypatch):
     monkeypatch.setattr(decoding, "BATCH_WORDS", 100)
     greedy(sharp, [["w1"] * length for length in (1, 1, 1, 1, 30, 30, 30, 30, 200)])
     assert [tuple(size) for size in sizes] == [(1, 200), (3, 30), (3, 30), (2, 1)]
-
-
-@pytest.mark.parametrize("search", [greedy, beam_search])
-def test_unknown_words_control_characters_and_emoji_are_unknown_words(search, sharp):
-    found = search(sharp, [["never", "\x07", "🦉", "</s>"]])
-    assert_same(found, search(sharp, [["<unk>"] * 4]))
 
 
 @pytest.mark.parametrize("search", [greedy, beam_search])

@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
-from conftest import ATTENTIONS, FAMILY, batch_of, made_up_pair, sharpened
+from conftest import FAMILY, PAIRWISE, batch_of, made_up_pair, sharpened
 
 from attnmt import decoding as decoding_module
 from attnmt import encoder as encoder_module
@@ -27,9 +27,11 @@ from attnmt.model import luong
 COMPANY = [(4, 0), (6, 30)]  # sentences a batch, and extra columns of padding
 
 
-def every_model(test):
-    """Of a test of a model: with each one, and on lesser processors, too."""
-    return pytest.mark.kernels(pytest.mark.parametrize("name", FAMILY)(test))
+kernels = pytest.mark.kernels  # on lesser processors, too
+every_model = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[kernels] * (name in PAIRWISE)) for name in FAMILY]
+)
+some_models = pytest.mark.parametrize("name", PAIRWISE)
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +79,10 @@ def check_reading(model, pairs, monkeypatch):
     if model.attends:
         last = weights[-len(pairs[-1].source) :]
         assert last.max() > 1.05 * last[last > 0].min()
-    with torch.no_grad():
-        for size, extra in COMPANY:
-            losses_here, weights_here = read(model, pairs, size, extra)
-            close(losses_here, losses, atol=1e-9)
-            close(weights_here, weights, atol=1e-9)
-    together, _ = read(model, pairs, 6, 30)
+    for size, extra in COMPANY:
+        together, weights_here = read(model, pairs, size, extra)
+        close(together, losses, atol=1e-9)
+        close(weights_here, weights, atol=1e-9)
     torch.testing.assert_close(
         gradients(model, together), gradients(model, losses), rtol=1e-9, atol=1e-9
     )
@@ -122,10 +122,17 @@ def test_greedy_output_does_not_depend_on_company_or_padding(name, corpus, pairs
 # What breaks the promise, and the part that it breaks. Each is a line that some tutorial lacks.
 
 
-def sees_padding(window):
-    return lambda self, query, memory, time: window(
-        self, query, replace(memory, mask=torch.ones_like(memory.mask)), time
+def with_mask(change):
+    """What reads another mask than the batch's."""
+    return lambda part: (
+        lambda self, query, memory, time: part(
+            self, query, replace(memory, mask=change(memory.mask)), time
+        )
     )
+
+
+sees_padding = takes_the_padded_length = with_mask(torch.ones_like)
+walks_off_the_end = with_mask(lambda mask: torch.nn.functional.pad(mask, (0, 1_000), value=True))
 
 
 def looks_at_padding(window):
@@ -138,24 +145,6 @@ def looks_at_padding(window):
             return window(self, query, everything, time)
 
     return forward
-
-
-def takes_the_padded_length(centre):
-    return lambda self, query, memory, time: centre(
-        self,
-        query,
-        replace(memory, mask=torch.ones_like(memory.mask)),
-        time,
-    )
-
-
-def walks_off_the_end(centre):
-    return lambda self, query, memory, time: centre(
-        self,
-        query,
-        replace(memory, mask=torch.nn.functional.pad(memory.mask, (0, 1_000), value=True)),
-        time,
-    )
 
 
 def reads_padding(encode):
@@ -176,17 +165,13 @@ def turns_padding_too(reversed_positions):
 
 
 def breaks():
+    """Each part with each decoder, whatever the score."""
     for decoder in ("bahdanau", "luong"):
-        for score, window in ATTENTIONS:
-            name = f"{decoder} {score} {window}"
-            if window == "global":
-                yield name, Global, "forward", sees_padding
-            elif window == "local-m":
-                yield name, Monotonic, "forward", looks_at_padding
-                yield name, Monotonic, "centre", walks_off_the_end
-            else:
-                yield name, Predictive, "forward", looks_at_padding
-                yield name, Predictive, "centre", takes_the_padded_length
+        yield f"{decoder} additive global", Global, "forward", sees_padding
+        yield f"{decoder} general local-m", Monotonic, "forward", looks_at_padding
+        yield f"{decoder} dot local-m", Monotonic, "centre", walks_off_the_end
+        yield f"{decoder} concat local-p", Predictive, "forward", looks_at_padding
+        yield f"{decoder} scaled-dot local-p", Predictive, "centre", takes_the_padded_length
     yield "luong dot global feeding", Global, "forward", sees_padding
     yield "rnnsearch", BidirectionalGRU, "forward", reads_padding
     yield "rnnencdec", ForwardGRU, "forward", reads_padding
@@ -242,10 +227,11 @@ def test_the_whole_sentence_at_once_equals_step_by_step(name, corpus, pairs, mon
     torch.testing.assert_close(at_once, by_step, rtol=1e-9, atol=1e-9)
 
 
+@kernels
 @pytest.mark.parametrize(
     ("precision", "close"), [(torch.float64, 1e-9), (torch.float32, 2e-4)], ids=str
 )
-@every_model
+@some_models
 def test_sooner_gives_the_same_losses_alignments_and_gradients(
     name, precision, close, corpus, pairs
 ):
@@ -268,7 +254,8 @@ def test_sooner_gives_the_same_losses_alignments_and_gradients(
     torch.testing.assert_close(fast, plain, rtol=close, atol=close / 10)
 
 
-@every_model
+@kernels
+@some_models
 def test_a_search_finds_the_same_sooner(name, corpus, pairs):
     """Step by step, as a search goes: log p, alignments and states."""
     model = sharpened(FAMILY[name](corpus))
@@ -288,7 +275,7 @@ def test_a_search_finds_the_same_sooner(name, corpus, pairs):
     torch.testing.assert_close(fast, plain, rtol=1e-9, atol=1e-9)
 
 
-@every_model
+@some_models
 def test_selected_rows_go_on_as_they_would_have(name, corpus, pairs):
     """What a beam does: repeat and reorder hypotheses, state and memory."""
     model = sharpened(FAMILY[name](corpus))
@@ -306,7 +293,7 @@ def test_selected_rows_go_on_as_they_would_have(name, corpus, pairs):
 # ----------------------------------------------------------------------- very short and very long
 
 
-@every_model
+@some_models
 def test_no_nan_on_sources_of_1_and_500_words(name, corpus):
     """In single precision, as in training; every parameter gets a gradient, and a finite one."""
     rng, model = random.Random(0), FAMILY[name](corpus)

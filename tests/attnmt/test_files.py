@@ -49,24 +49,6 @@ def test_the_kind_of_an_error_stays(tmp_path):
         write_aside(tmp_path / "file" / "below", b"new")
 
 
-def test_the_content_is_flushed_to_the_disk_before_the_file_takes_its_name(tmp_path, monkeypatch):
-    path, done = tmp_path / "file", []
-    fsync, replace = os.fsync, os.replace
-
-    def watched_fsync(number):
-        done.append(("fsync", os.fstat(number).st_size, path.exists()))
-        fsync(number)
-
-    def watched_replace(*names):
-        done.append("replace")
-        replace(*names)
-
-    monkeypatch.setattr(os, "fsync", watched_fsync)
-    monkeypatch.setattr(os, "replace", watched_replace)
-    write_aside(path, b"12345")
-    assert done == [("fsync", 5, False), "replace"]
-
-
 def test_leftovers_of_one_file_are_removed_and_no_others(tmp_path):
     for name in (".a[1].77", ".a[1].78", ".a1.77", ".b.77", "a[1]", "a[1].77"):
         (tmp_path / name).write_bytes(b"")

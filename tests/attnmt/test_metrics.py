@@ -19,7 +19,6 @@ from attnmt import (
     beam_search,
     bleu,
     bleu_by_length,
-    greedy,
     luong,
     perplexity,
 )
@@ -104,7 +103,7 @@ def test_case_counts_unless_it_is_told_not_to():
 
 
 @pytest.mark.parametrize(("score", "metric"), [(bleu, BLEU), (chrf, CHRF)])
-@pytest.mark.parametrize("resamples", [2, 39, 40, 200])
+@pytest.mark.parametrize("resamples", [2, 39, 40, 80])
 def test_the_bootstrap_interval_is_that_of_resampling_by_hand(resamples, score, metric):
     """The mean of the resamples' scores, and half the range of the middle 95% on either side."""
     hypotheses = [f"the {n} cats sat on the mat" if n % 3 else "no" for n in range(60)]
@@ -118,11 +117,6 @@ def test_the_bootstrap_interval_is_that_of_resampling_by_hand(resamples, score, 
     found = score(hypotheses, references, bootstrap=resamples)
     assert found.low == pytest.approx(np.mean(scores) - half, abs=1e-5)
     assert found.high == pytest.approx(np.mean(scores) + half, abs=1e-5)
-
-
-def test_where_nothing_is_right_the_interval_is_0_to_0():
-    found = bleu(["no"] * 5, ["yes it is"] * 5, bootstrap=20)
-    assert (found.score, found.low, found.high) == (0, 0, 0)
 
 
 def pair_of(length, reference):
@@ -175,7 +169,7 @@ def test_without_unknown_are_the_pairs_whose_words_are_all_known(corpus):
 # ----------------------------------------------------------------------------- two systems compared
 
 
-def two_systems(better=5):
+def two_systems(better):
     """References, and two systems with mistakes of their own; the second makes fewer."""
     references = [f"sentence {n} has some words of its own , as number {n * n}" for n in range(60)]
     first = [r.replace("words", "work") if n % 2 else r for n, r in enumerate(references)]
@@ -183,36 +177,23 @@ def two_systems(better=5):
     return first, second, references
 
 
-def test_a_comparison_has_both_bleus_their_difference_and_the_signature():
-    first, second, references = two_systems()
-    found = paired_bootstrap(first, second, references, resamples=100)
-    assert found.baseline == pytest.approx(bleu(first, references).score)
-    assert found.system == pytest.approx(bleu(second, references).score)
-    assert found.difference == found.system - found.baseline > 0
-    assert paired_bootstrap(first, second, references, resamples=100) == found
-    assert "bs:100|seed:12345|case:mixed" in found.signature
-    assert "case:lc" in paired_bootstrap(first, second, references, True, 10).signature
-
-
 def test_the_p_value_is_that_of_resampling_by_hand():
     """Koehn 2004 as sacreBLEU does it: both systems on the same draws of the sentences."""
     first, second, references = two_systems(better=3)
-    draws = np.random.default_rng(12345).choice(60, size=(200, 60), replace=True)
+    draws = np.random.default_rng(12345).choice(60, size=(80, 60), replace=True)
     differences = []
     for draw in draws:
         a, b, r = ([side[k] for k in draw] for side in (first, second, references))
         scores = [BLEU().corpus_score(side, [r]).score for side in (a, b)]
         differences.append(abs(scores[0] - scores[1]))
-    found = paired_bootstrap(first, second, references, resamples=200)
+    found = paired_bootstrap(first, second, references, resamples=80)
     above = np.array(differences) - np.mean(differences) > abs(found.difference)
-    assert found.p_value == pytest.approx((above.sum() + 1) / 201)
-    assert 0.005 < found.p_value < 1
-
-
-def test_texts_are_detokenised(corpus, sharp):
-    (translation,) = greedy(sharp, [["w1"]])
-    with_comma = replace(translation, words=["a", "dog", ",", "a", "cat", "."])
-    assert texts(sharp, [with_comma]) == ["a dog, a cat."]
+    assert found.p_value == pytest.approx((above.sum() + 1) / 81)
+    assert 0.0124 < found.p_value < 1
+    scores = [bleu(side, references).score for side in (first, second)]
+    assert (found.baseline, found.system) == pytest.approx(scores)
+    assert found.difference == found.system - found.baseline > 0
+    assert "bs:80|seed:12345|case:mixed" in found.signature
 
 
 # ------------------------------------------------------------------------------------------- AER
@@ -363,14 +344,9 @@ ALIGNED = aligned({(0, 0)})
     ("call", "message"),
     [
         (lambda: perplexity(None, []), "at least one pair"),
-        (lambda: bleu_by_length([], [UNALIGNED]), "0 hypotheses for 1 pairs"),
-        (lambda: bleu("a cat", "a cat"), "lists of sentences"),
-        (lambda: bleu(["a"], ["a", "b"]), "1 hypotheses for 2 references"),
         (lambda: bleu([], []), "there must be some"),
         (lambda: chrf("a cat", "a cat"), "lists of sentences"),
-        (lambda: chrf(["a"], ["a", "b"]), "1 hypotheses for 2 references"),
         (lambda: paired_bootstrap(["a", "b"], ["a"], ["a", "b"]), "1 hypotheses for 2 ref"),
-        (lambda: paired_bootstrap(["a"], "a", ["a"]), "lists of sentences"),
         (lambda: alignment_error_rate([set()], [UNALIGNED]), "no known alignment"),
         (lambda: alignment_error_rate([], [ALIGNED]), "0 sets of links for 1 pairs"),
         (lambda: alignment_error_rate([], []), "no links"),

@@ -304,8 +304,7 @@ def sentence_in(words, number):
     return pattern.format(*chosen, number % 7)
 
 
-@pytest.mark.parametrize("language", WORDS)
-@pytest.mark.parametrize("into", [True, False], ids=["into it", "out of it"])
+@pytest.mark.parametrize(("language", "into"), [("uk", True), ("tr", False), ("ko", True)])
 def test_a_corpus_of_another_language_goes_from_file_to_score(tmp_path, language, into):
     sides = (ENGLISH, WORDS[language]) if into else (WORDS[language], ENGLISH)
     table = [

@@ -8,8 +8,6 @@ from torch.testing import assert_close
 from attnmt import Recipe, fit, luong, perplexity, recipes
 from attnmt.recipes import CrossEntropy, bfloat16_trains
 
-pytestmark = pytest.mark.kernels
-
 RECIPE = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
 
 
@@ -24,6 +22,7 @@ def train(corpus, checkpoint=None, **additions):
     fit(dot(corpus), corpus, RECIPE, device="cpu", progress=False, objective=objective, **kept)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_the_smoothed_loss_by_hand(corpus, smoothing):
     """``(1 - e) (-log p(y)) + e mean_k (-log p(k))``, with its gradient."""
@@ -61,6 +60,7 @@ def test_a_checkpoint_of_other_additions_is_refused(corpus, tmp_path):
         train(corpus, path, label_smoothing=0.2)
 
 
+@pytest.mark.kernels
 @pytest.mark.skipif(not bfloat16_trains("cpu"), reason="this processor trains no LSTM in bfloat16")
 def test_in_bfloat16_the_weights_stay_float32(corpus):
     """The products are rougher, so the gradient is another, but not by much."""
@@ -95,24 +95,9 @@ def test_where_bfloat16_is_demanded_and_does_not_train_one_line_says_so(corpus, 
         train(corpus, precision="bf16")
 
 
+@pytest.mark.kernels
 def test_whether_bfloat16_trains_is_seen_without_a_trace():
     """It is tried with weights of its own: the random numbers of a training are untouched."""
     state = torch.get_rng_state()
     bfloat16_trains.__wrapped__("cpu")
     assert torch.get_rng_state().equal(state)
-
-
-@pytest.mark.parametrize(
-    ("addition", "message"),
-    [
-        ({"label_smoothing": -0.1}, "label_smoothing must be from 0 to below 1, not -0.1"),
-        ({"label_smoothing": 1}, "label_smoothing must be from 0 to below 1, not 1"),
-        ({"label_smoothing": float("nan")}, "label_smoothing must be from 0 to below 1, not nan"),
-        ({"precision": "half"}, "precision must be one of no, bf16, not 'half'"),
-    ],
-)
-def test_additions_that_make_no_sense_are_refused(addition, message):
-    with pytest.raises(ValueError, match=message):
-        CrossEntropy(**addition)
-    with pytest.raises(ValueError, match="precision must be one of no, bf16, not 'half'"):
-        recipes.precision_on("cpu", "half")

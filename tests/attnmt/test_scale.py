@@ -5,6 +5,7 @@ trainings of several processes, which it forks after everything was imported.
 """
 
 import gzip
+import importlib
 import json
 import multiprocessing
 import os
@@ -25,10 +26,9 @@ from conftest import made_up_corpus
 from datasets import IterableDataset
 
 from attnmt import Recipe, Translator, Vocabulary, cli, luong, scale
-from attnmt.batches import batches
 from attnmt.options import Settings, from_file
 from attnmt.recipes import BAHDANAU, LUONG_DROPOUT
-from attnmt.scale import Share, SharedTraining, large_corpus
+from attnmt.scale import SharedTraining, large_corpus
 
 # --- the program
 
@@ -96,6 +96,7 @@ def interrupt_the_second(rank: int) -> None:
 
 def program(folder: Path) -> None:
     """Make all trainings, and write the exit codes."""
+    importlib.import_module("torch._dynamo")  # as an optimiser's step does: once, not in each child
     token = Recipe(batch_size=16, epochs=2, keep="best")
     sentence = Recipe(**vars(BAHDANAU) | {"batch_size": 16, "epochs": 2})
     codes = {}
@@ -240,24 +241,6 @@ def test_processes_that_cannot_be_joined_end_with_one_line(corpus, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match=r"2 processes were started, but they cannot be joined"):
         scale.fit(luong(corpus, hidden=4), corpus)
-
-
-def test_parts_that_make_no_sense_are_refused(corpus):
-    with pytest.raises(
-        ValueError, match="gradient_accumulation must be a whole number of at least"
-    ):
-        scale.fit(luong(corpus, hidden=4), corpus, device="cpu", gradient_accumulation=0)
-
-
-def test_the_rows_of_a_batch_are_shared_out(corpus):
-    whole = next(batches(corpus.train, corpus.source_vocabulary, corpus.target_vocabulary, 5))
-    shares = [Share.of(whole, first, 3) for first in range(3)]
-    assert [len(share.target_in) for share in shares] == [2, 2, 1]
-    for name in ("target_in", "target_out", "target_mask"):
-        joined = torch.cat([getattr(share, name) for share in shares])
-        assert torch.equal(joined, getattr(whole, name)[[0, 3, 1, 4, 2]])
-    assert all(share.tokens == whole.tokens for share in shares)
-    assert all(share.count("sentence") == 5 for share in shares)
 
 
 # --- text on the disk

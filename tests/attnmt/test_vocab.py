@@ -1,6 +1,5 @@
 """vocab.py: text -> words -> indices, and back."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,10 +60,3 @@ def test_the_first_word_loses_a_capital_that_only_its_place_gave_it():
     assert vocabulary.tokenise("Anna sieht Das") == ["Anna", "sieht", "Das"]
     assert vocabulary.tokenise("Unbekannt sieht") == ["Unbekannt", "sieht"]
     assert vocabulary.tokenise("") == []
-
-
-def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="'a' stands twice"):
-        Vocabulary(["a", "b", "a"], "de")
-    with pytest.raises(ValueError, match="size must be a whole number of at least 1"):
-        Vocabulary.build([["a"]], 0, "de")

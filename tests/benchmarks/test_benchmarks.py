@@ -1,23 +1,11 @@
 """benchmarks/: what is measured beside the peers, and what is said of a peer that is not there."""
 
-import sys
-
 import pytest
 import torch
 
 from attnmt.batches import make_batch
-from benchmarks import peers, run
+from benchmarks import run
 from benchmarks.systems import Attnmt
-
-
-@pytest.mark.parametrize("name", ["JoeyNMT", "OpenNMT-py", "Annotated E-D"])
-def test_a_peer_that_is_not_there_is_skipped_with_the_reason(name, monkeypatch, tmp_path):
-    monkeypatch.setattr(peers, "ANNOTATED", tmp_path / "annotated_encoder_decoder.ipynb")
-    for module in ("joeynmt", "joeynmt.model", "onmt", "onmt.models.model"):
-        monkeypatch.setitem(sys.modules, module, None)  # importing it fails
-    skipped = {}
-    assert run.present(["attnmt", name], skipped) == ["attnmt"]
-    assert "ATTNMT_PEERS" in skipped[name]
 
 
 def test_our_side_learns(corpus):

@@ -15,6 +15,13 @@ from press.contents import ROOT, chapters
 from press.run.outputs import output_texts
 from press.run.stamps import faults
 
+
+def test_the_notebooks_of_the_book_are_those_listed():
+    """By `chapters` they are executed, checked and graded."""
+    stored = {path for path in (ROOT / "book").glob("*.ipynb") if path.name != "_template.ipynb"}
+    assert set(chapters()) == stored and len(chapters()) == len(stored)
+
+
 each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 
 

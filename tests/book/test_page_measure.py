@@ -47,17 +47,6 @@ def test_minutes_of_a_page_are_counted_by_the_rules_that_lecturers_read(tmp_path
     assert [(one.minutes, one.open) for one in exercises(tmp_path / "a.md")] == [(20, False)]
 
 
-def test_a_korean_page_is_counted_as_well(tmp_path):
-    exercise = ":::{{exercise}} 제목 ({})\n:label: ex-a\n:::\n".format
-    work = exercise("15분") + exercise("열린 문제, 60분")
-    (tmp_path / "a.md").write_text(
-        "단어 " * 200 + "\n\n## 연습 문제\n\n" + "단어 " * 200 + "\n\n" + work
-    )
-    assert reading_minutes(tmp_path / "a.md") == 1
-    found = [(one.minutes, one.open) for one in exercises(tmp_path / "a.md")]
-    assert found == [(15, False), (60, True)]
-
-
 @pytest.mark.parametrize("path", [*chapters(), page("watch_it_learn")], ids=lambda path: path.stem)
 def test_each_exercise_says_how_long_it_takes(path):
     """`exercises` refuses a title without minutes."""

@@ -191,16 +191,3 @@ def test_what_is_left_to_gain_at_the_end_of_a_full_run_is_named(path):
     gain = 1 - perplexities[-1] / np.interp(0.9 * updates[-1], updates, perplexities)
     named = f"`{path.stem}`" in (results_folder() / "README.md").read_text(encoding="utf8")
     assert gain < (0.02 if named else 0.01), "train it longer, or name it in results/README.md"
-
-
-@pytest.mark.parametrize(
-    "words",
-    ["trained to the end", "hardly improve", "frozen list", "annotators", "agrees with the paper"],
-)
-def test_what_was_too_much_to_say_is_not_said_again(words):
-    """The runs had not converged, the list was revised, the gold links are a model's."""
-    files = [*(ROOT / "book").glob("*.md"), *(ROOT / "book").glob("*.ipynb"), *ROOT.glob("*.md")]
-    files += [*(ROOT / "results").glob("*.*"), *(ROOT / "src").rglob("*.py")]
-    texts = {path.name: path.read_text(encoding="utf8") for path in files if path.suffix != ".json"}
-    split = re.compile(r'\\n",\s*"|\s+')  # a sentence may go on in the next line of a cell
-    assert [name for name, text in texts.items() if words in split.sub(" ", text)] == []

@@ -176,24 +176,6 @@ def test_what_is_strange_about_a_sentence_is_told(typed, text, told, read):
     assert typed.locator(".live-watch").is_visible() == read
 
 
-def test_a_noun_in_small_letters_is_read_as_one(typed):
-    write(typed, "Der hund schläft")
-    assert typed.locator(".live-words .unknown").count() == 0
-    assert typed.locator(".live-watch .live-word").nth(1).inner_text().startswith("Hund")
-    assert notes(typed) == ""
-    added = typed.locator(".live-watch .live-word").last.inner_text()
-    assert added.split()[:2] == [".", "added"]
-
-
-def test_an_emptied_field_does_not_move_the_page(typed):
-    write(typed, "Das Kind schläft.")
-    height = typed.bounding_box()["height"]
-    write(typed, "")
-    assert abs(typed.bounding_box()["height"] - height) < 40  # a line of notes
-    write(typed, "Das Kind schläft.")
-    assert typed.locator(".live-watch").is_visible()
-
-
 def test_the_alignment_is_a_table_and_the_translation_is_said(typed):
     write(typed, "Das Kind schläft.")
     table = typed.locator("table.live-grid")

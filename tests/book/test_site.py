@@ -149,20 +149,6 @@ def test_the_window_moves_and_says_what_the_package_says(fresh):
 # --- what a reader does
 
 
-def test_a_solution_opens_by_click_and_by_key(fresh):
-    page = fresh("book/03_learning_to_align.html")
-    solution = page.locator(".solution").first
-    button, answer = solution.locator(".toggle-button"), solution.locator("section").first
-    assert not answer.is_visible()
-    button.click()
-    assert answer.is_visible()
-    button.click()
-    assert not answer.is_visible()
-    button.focus()
-    page.keyboard.press("Enter")
-    assert answer.is_visible()
-
-
 def test_the_keyboard_is_enough_to_search(fresh):
     page = fresh("book/index.html")
     page.keyboard.press("Tab")

@@ -3,6 +3,8 @@ of itself to search engines and where its link is shared, and the ways to other 
 
 import html
 import re
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -27,12 +29,14 @@ The first paragraph that tells *something*, of `<unk>` and more.
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" {} viewBox="0 0 40.4 9.6"></svg>'
 
 
-@pytest.fixture
-def built(tmp_path):
-    """A function that builds the page and returns its HTML."""
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A function that builds the page, and returns its HTML and its folder."""
 
-    def build(address: str = "") -> str:
-        source = tmp_path / "source"
+    @cache
+    def build(address: str = "") -> tuple[str, Path]:
+        folder = tmp_path_factory.mktemp("built")
+        source = folder / "source"
         source.mkdir()
         (source / "_config.yml").write_text('repository:\n  url: ""\n  branch: main\n')
         (source / "index.md").write_text(PAGE)
@@ -54,9 +58,9 @@ def built(tmp_path):
             "ogp_description_length": 0,
             "ogp_social_cards": {"image_mini": "a.png"},
         }
-        places = [source, None, tmp_path / "html", tmp_path / "doctrees"]
+        places = [source, None, folder / "html", folder / "doctrees"]
         Sphinx(*places, "html", confoverrides=settings, status=None, warning=None).build()
-        return (tmp_path / "html" / "index.html").read_text(encoding="utf8")
+        return (folder / "html" / "index.html").read_text(encoding="utf8"), folder / "html"
 
     return build
 
@@ -69,7 +73,8 @@ def tags(page: str) -> dict[str, str]:
 
 
 def test_pictures_say_their_size_and_all_but_the_first_wait(built):
-    pictures = [dict(re.findall(r'(\w+)="(.*?)"', t)) for t in re.findall("<img [^>]*>", built())]
+    page, _ = built()
+    pictures = [dict(re.findall(r'(\w+)="(.*?)"', t)) for t in re.findall("<img [^>]*>", page)]
     shown = [(p["alt"], p["width"], p["height"], p.get("loading")) for p in pictures]
     lazy = "lazy"
     assert shown == [
@@ -79,19 +84,21 @@ def test_pictures_say_their_size_and_all_but_the_first_wait(built):
     ]
 
 
-def test_without_an_address_a_page_says_what_it_is_and_has_no_card(built, tmp_path):
-    said = tags(built())
+def test_without_an_address_a_page_says_what_it_is_and_has_no_card(built):
+    page, folder = built()
+    said = tags(page)
     told = "The first paragraph that tells something, of <unk> and more."
     assert (said["description"], said["og:description"]) == (told, told)
     assert said["og:site_name"] == "A book" and "og:image" not in said
-    assert not list((tmp_path / "html").rglob("summary*"))
+    assert not list(folder.rglob("summary*"))
 
 
-def test_with_an_address_a_page_has_a_card(built, tmp_path):
-    said = tags(built(ADDRESS))
+def test_with_an_address_a_page_has_a_card(built):
+    page, folder = built(ADDRESS)
+    said = tags(page)
     assert said["og:url"] == f"{ADDRESS}index.html" and said["twitter:card"]
     card = said["og:image"].removeprefix(ADDRESS)
-    with Image.open(tmp_path / "html" / card) as picture:
+    with Image.open(folder / card) as picture:
         assert picture.size[0] > 1_000 and len(picture.getcolors(1 << 24)) > 10  # letters, a mark
 
 

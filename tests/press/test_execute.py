@@ -71,15 +71,21 @@ def test_pictures_are_stored_small_and_look_the_same():
 
 @pytest.mark.slow
 def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
-    """One good chapter is stored; one that raises and one that prints its folder are not."""
+    """One good chapter is stored, its sentence with its number; others are not: one that raises,
+    one that prints its folder, and one with a number that no cell says."""
     path_printed = f"print({str(Path.home() / 'secret.txt')!r})"
+    says = "from attnmt.book import write_numbers\n\nwrite_numbers(kept=f'{19}%')\nimport sys\n"
     sources = {
-        "good": "import sys; print(6, flush=True); print('note', file=sys.stderr); print(7)",
+        "good": f"{says}print(6, flush=True); print('note', file=sys.stderr); print(7)",
         "raises": "1 / 0",
         "tells": path_printed,
+        "lost": "x",
     }
     for name, source in sources.items():
-        nbformat.write(notebook_of("x = 1", source), tmp_path / f"{name}.ipynb")
+        notebook = notebook_of("x = 1", source)
+        if name in ("good", "lost"):
+            notebook.cells[0].source += "\n\nIt keeps <!--kept-->?<!--/--> of it."
+        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
     before = {name: (tmp_path / f"{name}.ipynb").read_bytes() for name in sources}
     command = [sys.executable, "-m", "press.run.execute", "--in-place"]
     paths = [tmp_path / f"{name}.ipynb" for name in sources]
@@ -90,11 +96,14 @@ def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
     assert "ZeroDivisionError" in done.stdout
     assert "tells.ipynb: cell 4 prints a path of this machine" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
-    for name in ("raises", "tells"):
+    assert "lost.ipynb: cell 1 shows kept, and no cell says it" in done.stdout
+    for name in ("raises", "tells", "lost"):
         assert (tmp_path / f"{name}.ipynb").read_bytes() == before[name]
     good = nbformat.read(tmp_path / "good.ipynb", as_version=4)
     assert [cell.get("execution_count") for cell in good.cells] == [None, 1, 2, 3]
-    assert [(one.name, one.text) for one in good.cells[3].outputs] == [("stdout", "6\n7\n")]
+    said, printed = good.cells[3].outputs
+    assert (said.output_type, printed.text) == ("display_data", "6\n7\n")
+    assert good.cells[0].source.endswith("It keeps <!--kept-->19%<!--/--> of it.")
     assert "good.ipynb wrote to stderr, cell 4: note" in done.stdout
     assert stale(tmp_path / "good.ipynb") is None
     assert good.metadata.attnmt.cpu_seconds >= 0

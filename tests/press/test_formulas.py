@@ -4,10 +4,9 @@ import re
 from xml.etree import ElementTree
 
 import nbformat
-import pytest
 
 from press.contents import ROOT, chapters
-from press.extensions.formulas import APPLY, Unset, mathml
+from press.extensions.formulas import APPLY, mathml
 
 MATH = re.compile(r"(?s)(\$\$)(.+?)\$\$|(?<![\\$`])\$(?!\s)([^$`]+?)(?<![\s\\])\$(?!\d)")
 # elements of MathML Core, which browsers draw, and menclose, whose line Firefox and Safari draw;
@@ -41,24 +40,6 @@ def test_every_formula_of_the_book_is_set_in_elements_that_browsers_draw():
         assert {element.tag for element in root.iter()} <= set(CORE.split()), tex
         assert (root.get("display") == "block") == display
         assert "\\" not in "".join(root.itertext()), tex
-
-
-def test_the_structure_is_the_formula():
-    fraction = shape(r"\frac{a}{b+1}").find(".//mfrac")
-    assert ["".join(part.itertext()) for part in fraction] == ["a", "b+1"]
-    both = shape(r"v_a^\top").find(".//msubsup")
-    assert ["".join(part.itertext()) for part in both] == ["v", "a", "⊤"]
-    rows = shape(r"\begin{aligned} a &= b \\ c &= d \end{aligned}").findall(".//mtr")
-    assert [["".join(cell.itertext()) for cell in row] for row in rows] == [
-        ["a", "=b"],
-        ["c", "=d"],
-    ]
-
-
-@pytest.mark.parametrize("tex", [r"\nosuchthing x", r"\frac{1", r"a^b^c"])
-def test_what_is_no_formula_is_told(tex):
-    with pytest.raises(Unset, match="cannot be set"):
-        mathml(tex)
 
 
 def test_the_font_has_the_signs_of_all_formulas():

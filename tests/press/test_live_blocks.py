@@ -73,21 +73,6 @@ def test_options_cannot_end_their_script():
     assert "</script><b>Ja.</b>" in given(html).values()
 
 
-@pytest.mark.parametrize(
-    ("block", "words"),
-    [
-        ("live} \n:sentence: Ja.", "one model or two"),
-        ("live} rnnsearch", "sentence is missing"),
-        ("learn} sort", '"german", "copy", "reverse", or "own"'),
-        ("learn} copy\n:length: 99", 'choose from "4"'),
-        ("learn} copy\n:feeding: maybe", 'choose from "yes"'),
-    ],
-)
-def test_a_block_that_cannot_be_shown_says_why(block, words):
-    with pytest.raises(ValueError, match=words):
-        specs(f":::{{{block}\n:::\n")
-
-
 def test_pages_fetch_little():
     files = ("page.mjs", *modules("see.mjs"), "see.css", "sentences.json")
     component = sum((live.SOURCE / name).stat().st_size for name in files)

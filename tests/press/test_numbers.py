@@ -1,16 +1,11 @@
 """Numbers in sentences: put between their marks, complained of, and shown without the marks."""
 
-import re
-
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from attnmt.book.numbers import MIME
-from press.run.execute import execute
 from press.run.numbers import faults, fill, without_marks
-from press.run.outputs import write
-from press.run.stamps import stale
 
 
 def says(**facts: str):
@@ -80,22 +75,3 @@ def test_a_sentence_that_lags_behind_is_a_fault():
     ]
     twice = notebook(says(kept="19%"), says(kept="20%"), "Only <!--kept-->19%<!--/-->")
     assert fill(twice) == "cell 2 says kept, and so does cell 1"
-
-
-@pytest.mark.slow
-def test_an_execution_fills_the_sentences_in_or_fails_where_nobody_said_one(tmp_path):
-    path = tmp_path / "chapter.ipynb"
-    said = 'from attnmt.book import write_numbers\n\nwrite_numbers(kept=f"{19}%")'
-    page = notebook("# Only <!--kept-->?<!--/--> kept", new_code_cell(said))
-    page.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    write(page, path)
-    assert execute(path, for_others=True).failure is None
-    stored = nbformat.read(path, as_version=4)
-    assert stored.cells[0].source == "# Only <!--kept-->19%<!--/--> kept"
-    assert (faults(stored), stale(path)) == ([], None)
-    stored.cells[0].source += "\n\nAnd <!--lost-->1%<!--/-->."
-    write(stored, path)
-    before = path.read_bytes()
-    failure = execute(path, for_others=False).failure
-    assert re.fullmatch(r"cell \d shows lost, and no cell says it", failure)
-    assert path.read_bytes() == before

@@ -11,7 +11,6 @@ from bs4 import BeautifulSoup
 from conftest import SITE, missing
 from pypdf import PdfReader, PdfWriter
 
-from press import browser as machine
 from press.contents import ROOT, listed
 from press.editions import one_page, pdf
 from press.editions.one_page import Entry, Unprintable, anchor, headings, join, read
@@ -140,26 +139,6 @@ def test_bookmarks(tmp_path):
 
 
 # --- what is missing is said
-
-
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [("chromium", "build the pages first (make html)"), (None, "install Chromium")],
-)
-def test_missing_pages_and_a_missing_browser_are_told(found, said, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(machine.shutil, "which", lambda name: found and name == found and name)
-    monkeypatch.setattr(sys, "argv", ["pdf.py", "--site", str(tmp_path)])
-    monkeypatch.delenv("ATTNMT_CHROMIUM", raising=False)
-    with pytest.raises(SystemExit):
-        pdf.main()
-    assert said in capsys.readouterr().err
-
-
-def test_missing_korean_letters_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(pdf.shutil, "which", lambda name: "/bin/true")
-    monkeypatch.setattr(pdf.subprocess, "run", lambda *given, **more: type("", (), {"stdout": b""}))
-    with pytest.raises(Unprintable, match="Korean letters"):
-        pdf.print_book(tmp_path, tmp_path / "a.pdf")
 
 
 # --- the book itself

@@ -11,7 +11,6 @@ import nbformat
 import pytest
 import yaml
 
-from press.colab import as_in_colab
 from press.colab.cell import (
     cell_text,
     is_colab_cell,
@@ -201,42 +200,4 @@ def test_an_address_of_another_form_is_refused(command, arguments, message, caps
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("on_github", "mark"), [("true", "::warning::"), (None, "")])
-def test_a_check_compares_and_changes_nothing(command, monkeypatch, capsys, on_github, mark):
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    if on_github:
-        monkeypatch.setenv("GITHUB_ACTIONS", on_github)
-    before = (ROOT / "_config.yml").read_bytes()
-    assert command("--check", ADDRESS, "--branch", "course") == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"{mark}The book's address is")
-    assert f"make publish REPOSITORY={ADDRESS} BRANCH=course" in said
-    assert (ROOT / "_config.yml").read_bytes() == before
-
-
 # --- as in Colab
-
-
-def test_the_repository_for_colab_takes_no_settings_of_the_user(tmp_path, monkeypatch):
-    """Neither signatures nor hooks, and it has the branch that the first cell installs."""
-    (tmp_path / "pre-commit").write_text("#!/bin/sh\nexit 1\n")
-    (tmp_path / "pre-commit").chmod(0o755)
-    settings = f"[commit]\ngpgsign = true\n[gpg]\nprogram = false\n[core]\nhooksPath = {tmp_path}\n"
-    (tmp_path / "gitconfig").write_text(settings)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
-    copy = as_in_colab.repository(tmp_path / "repository")
-    command = ["git", "-C", copy, "log", "--format=%s", stamped(copy)["branch"], "--"]
-    assert subprocess.run(command, capture_output=True, text=True).stdout == "book\n"
-
-
-def test_without_a_registry_nothing_runs_as_in_colab_unless_it_must(monkeypatch, capsys):
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", "")
-    monkeypatch.setattr(sys, "argv", ["as_in_colab.py"])
-    monkeypatch.setenv("ATTNMT_COLAB", "")
-    assert as_in_colab.main() == 0
-    assert "Skipped: pip reaches no package registry" in capsys.readouterr().out
-    monkeypatch.setenv("ATTNMT_COLAB", "required")
-    monkeypatch.setattr(as_in_colab, "repository", lambda folder: folder)  # tested above
-    with pytest.raises(subprocess.CalledProcessError, match="pip"):
-        as_in_colab.main()

@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from press.contents import ROOT, chapters, lectures
 from press.editions import student
@@ -168,12 +168,6 @@ def test_the_edition_builds_without_a_warning(edition, tmp_path):
     assert [line for line in said if "WARNING: stored outputs:" not in line] == []
 
 
-def test_the_edition_speaks_to_students(edition):
-    text = everything(edition)
-    assert "If you teach" not in text
-    assert not re.search(r"(?m)^## (Teach|Tests that fail|A release)$", text)
-
-
 def make(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run make in the edition, with a Python that installs nothing."""
     command = ["make", "--no-print-directory", "PYTHON=false", *arguments]
@@ -270,15 +264,6 @@ def test_a_wrong_answer_fails(mechanism):
         run(mechanism.program(f"{filled_in(mechanism)}\n\n{here}{wrong}"))
 
 
-def test_names_that_a_cell_defines_and_needs():
-    source = (
-        "import a.b\nfrom c import d as e\n%time f(1)\n"
-        "def g(x):\n    y = x + z\n    return [h for h in y if e]\n"
-        "i = {j for k in l if (j := len(k))}\nfor m in n:\n    print({o: p for o, p in q[m]})\n"
-    )
-    assert names(source) == ({"a", "e", "g", "i", "j", "m"}, {"z", "l", "n", "q"})
-
-
 # --- what is wrong is said
 
 
@@ -308,19 +293,6 @@ def test_tags_that_do_not_fit_are_told(cells, message):
         without_solutions(new_notebook(cells=[EXERCISE, *cells]), "c")
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("def f():\n    '''Doc.'''\n\n\ncheck(f)", "no line says 'write it here'"),
-        ("# write it here\ncheck(f)", "outside of every function"),
-        ("def f():\n    # write it here\n    return None\n\n\ncheck(f)", "f has no docstring"),
-    ],
-)
-def test_a_blank_that_cannot_be_made_is_told(source, message):
-    with pytest.raises(Misplaced, match=message):
-        blank(source, "ex-one")
-
-
 def test_a_blank_keeps_signature_and_docstring():
     source = (
         'def f(\n    a,\n):\n    """Doc."""\n    # write it here\n    return None\n\n\ncheck(f)'
@@ -328,12 +300,6 @@ def test_a_blank_keeps_signature_and_docstring():
     left = f'def f(\n    a,\n):\n    """Doc."""\n    {BLANK}\n\n\ncheck(f)'
     assert blank(source) == left
     assert parted(left)[0].endswith(f"{BLANK}\n\n")
-
-
-def test_a_check_without_a_tag_is_told():
-    cells = [EXERCISE, new_code_cell("def f():\n    'Doc.'\n    return None\n\n\ncheck(f)")]
-    with pytest.raises(Misplaced, match=r"c, cell 2 ends with check\(...\): tag it `mechanism`"):
-        mechanisms(new_notebook(cells=cells), "c")
 
 
 def test_the_edition_checks_answers_as_the_book_does(edition):
@@ -345,29 +311,3 @@ def test_the_edition_checks_answers_as_the_book_does(edition):
         next(one for one in some if one.label == "ex-primer-write") for some in (MECHANISMS, found)
     )
     assert run(theirs.program(filled_in(mine))).endswith("correct\n")
-
-
-def test_a_mechanism_without_a_solution_is_told():
-    source = "def f():\n    '''Doc.'''\n    return None  # write it here\n\n\ncheck(f)"
-    asked = new_code_cell(source, metadata={"tags": ["mechanism"]})
-    cells = [EXERCISE, asked, solution(f"{START}\n\n{END}", "solution")]
-    with pytest.raises(Misplaced, match="the mechanism of ex-one and a cell of its solution end"):
-        mechanisms(new_notebook(cells=cells), "c")
-
-
-def test_other_folders_are_not_replaced(tmp_path, monkeypatch, capsys):
-    (tmp_path / "thesis.tex").write_text("years of work")
-    for target in (tmp_path, tmp_path / "thesis.tex"):
-        monkeypatch.setattr(sys, "argv", ["student.py", "--into", str(target)])
-        with pytest.raises(SystemExit):
-            student.main()
-        assert re.search("give a new folder", capsys.readouterr().err)
-    assert (tmp_path / "thesis.tex").read_text() == "years of work"
-
-
-def test_an_old_edition_is_replaced(edition, tmp_path):
-    copy = tmp_path / "old"
-    shutil.copytree(edition, copy)
-    (copy / "book" / "left_over.md").write_text("old")
-    student.make_edition(copy)
-    assert not (copy / "book" / "left_over.md").exists()

@@ -1,7 +1,6 @@
 """All studies: how they are started and stored, what they count, what their numbers must fulfil."""
 
 import inspect
-import json
 from collections import Counter
 from importlib import import_module
 
@@ -17,7 +16,7 @@ from attnmt.evidence.store import load_run, load_statistics, read_study
 from attnmt.metrics import texts
 from studies import gold_links, lock_on, long_sources
 from studies import searches as of_searches
-from studies.study import open_store, recorded_on, studies
+from studies.study import recorded_on, studies
 
 OF_BENCHMARKS = {"benchmarks", "costs", "watch_it_learn"}
 STORED = sorted(path.stem for path in (results_folder() / "studies").glob("*.json"))
@@ -35,24 +34,6 @@ def test_a_study_is_named_as_its_results_and_every_other_result_says_its_commit(
     for name in FROZEN:
         assert len(read_study(name)["commit"]) == 40
         assert read_study(name)["command"] == f"make study NAME={name}"
-
-
-def test_a_study_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    """Of several that do: what is stored is not trained again; of another corpus, it is refused."""
-    monkeypatch.setattr(lock_on, "STORE", tmp_path / "lock_on.json")
-    monkeypatch.setattr(lock_on, "SCALED", {"dot": "encoder"})
-    monkeypatch.setattr(lock_on, "MOST_UPDATES", 2)
-    monkeypatch.setattr(lock_on, "EVERY", 1)
-    monkeypatch.setattr(lock_on, "WATCHED", 4)
-    lock_on.main()
-    store = json.loads(lock_on.STORE.read_text(encoding="utf-8"))
-    runs = [run for some in store["scores"]["dot"].values() for run in some]
-    assert [len(run["curve"]) for run in runs] == [2] * len(lock_on.SIZES) * len(lock_on.SEEDS)
-    monkeypatch.setattr(lock_on, "watch", lambda *_: pytest.fail("trained again"))
-    lock_on.main()
-    assert json.loads(lock_on.STORE.read_text(encoding="utf-8")) == store
-    with pytest.raises(SystemExit, match=r"lock_on\.json is of another corpus"):
-        open_store(lock_on.STORE, store | {"corpus": {"fingerprint": "xyz"}})
 
 
 # -------------------------------------------------------------------------------- what they count

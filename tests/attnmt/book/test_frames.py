@@ -89,17 +89,3 @@ def test_a_window_has_its_words_and_their_weights():
     x, y = next(line for line in after.lines if line.get_label() == "Gaussian").get_data()
     assert x[y.argmax()] == pytest.approx(1.5, abs=0.02)
     assert y[abs(x - 2.5).argmin()] == pytest.approx(math.exp(-2), abs=0.02)  # at the edge
-
-
-@pytest.mark.parametrize(
-    ("draw", "message"),
-    [
-        (lambda: frames.attention_step(WORDS, torch.ones(3), torch.ones(3, 2)), "do not fit"),
-        (lambda: frames.bars(WORDS, [1.0, 2.0], "score"), "2 numbers for 3 words"),
-        (lambda: frames.blend(WORDS, [[1.0, 0.0]] * 2, [0.5, 0.5]), "as many annotations"),
-        (lambda: frames.blend(WORDS, [[1.0]] * 3, [0.2, 0.4, 0.4]), "each of two numbers"),
-    ],
-)
-def test_what_does_not_fit_is_refused(draw, message):
-    with pytest.raises(ValueError, match=message):
-        draw()

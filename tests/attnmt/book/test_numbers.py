@@ -2,39 +2,10 @@
 
 import json
 
-import pytest
-
-from attnmt.book import numbers, write_numbers
+from attnmt.book import numbers
 from attnmt.evidence.store import recorded
 from attnmt.evidence.verdicts import judge
 from press.contents import ROOT
-
-
-@pytest.fixture
-def shown(monkeypatch) -> list[dict]:
-    """What is displayed."""
-    bundles: list[dict] = []
-    monkeypatch.setattr(numbers, "display", lambda bundle, raw: bundles.append(bundle))
-    return bundles
-
-
-def test_texts_are_stored_and_can_be_read(shown):
-    texts = {"kept": "19%", "bleu_long": "8.4"}
-    write_numbers(**texts)
-    assert shown == [{numbers.MIME: texts, "text/plain": "kept = 19%\nbleu_long = 8.4"}]
-
-
-WRONG = [({}, "needs a text")]
-WRONG += [({"kept": v}, r"kept is of type \w+: format it") for v in (0.19, None, ["19%"])]
-WRONG += [({"kept": v}, "kept must be one line") for v in (" ", "1\n2", "1<!--/-->", "<!--a-->1")]
-WRONG += [({name: "19%"}, "cannot be a mark") for name in ("Kept", "_kept", "kept-19", "größe", "")]
-
-
-@pytest.mark.parametrize(("texts", "message"), WRONG)
-def test_what_no_sentence_can_show_is_refused(shown, texts, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        write_numbers(**texts)
-    assert shown == []
 
 
 def test_chapters_quote_what_the_files_of_their_runs_have():

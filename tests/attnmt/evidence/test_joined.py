@@ -80,13 +80,3 @@ def test_short_and_long_are_measured_on_the_same_sentences(made):
     assert 50 < max(words([pair]) for pair in long.train) <= LONGEST
     assert captions_of(short.train) < captions_of(long.train)  # without those of over 20 words
     assert short.name == "multi30k-joined-20"
-
-
-def test_a_part_of_the_pairs_can_be_asked_for_and_no_more_than_there_are(made):
-    whole = joined_captions().train
-    assert joined_captions(7).train == whole[:7]
-    with pytest.raises(ValueError, match=rf"149 captions make {len(whole)} of up to 60 words"):
-        joined_captions(len(whole) + 1)
-    for wrong in ({"most": 0}, {"train": 0}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            joined_captions(**wrong)

@@ -59,11 +59,6 @@ def test_a_jump_is_the_longest_way_off_the_diagonal_in_source_words(S, T, data):
     assert jump(pair_of(S, T, sure)) == pytest.approx(longest)
 
 
-def test_the_best_takes_a_sure_link_before_a_possible_one():
-    pair = pair_of(3, 3, frozenset({(2, 0)}), frozenset({(0, 0), (2, 0), (1, 1)}))
-    assert best_possible(pair) == {(2, 0), (1, 1)}
-
-
 @given(st.data())
 def test_no_one_link_a_word_is_better_than_the_best(data):
     S, T = 4, 3

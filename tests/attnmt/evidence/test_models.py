@@ -52,19 +52,6 @@ def test_what_was_saved_is_what_is_loaded(name, corpus, tmp_path):
     assert [one.words for one in ours] == [one.words for one in theirs]
 
 
-def test_a_file_of_another_model_is_refused(corpus, tmp_path):
-    with pytest.raises(FileNotFoundError, match="no model at"):
-        load(tmp_path / "nothing")
-    model = concat_fixed(corpus, hidden=4)
-    model.save(tmp_path / "model")
-    with pytest.raises(ValueError, match="does not fit this version of attnmt"):
-        Translator.load(tmp_path / "model")  # the core alone cannot read it
-    model.config["hidden"] = 5
-    model.save(tmp_path / "other")
-    with pytest.raises(ValueError, match="does not fit this version of attnmt: RuntimeError"):
-        load(tmp_path / "other")
-
-
 # ----------------------------------------------------------------------------- tied embeddings
 
 KINDS = ("luong_tied", "attention_only_tied")

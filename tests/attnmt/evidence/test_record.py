@@ -10,7 +10,6 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 from attnmt import (
-    DataUnavailable,
     Recipe,
     Translation,
     Translator,
@@ -20,13 +19,10 @@ from attnmt import (
     force_align,
     greedy,
     luong,
-    multi30k,
     perplexity,
     rnnsearch,
-    training,
 )
 from attnmt.alignment import alignment_error_rate
-from attnmt.evidence import joined, plan
 from attnmt.evidence import record as recording
 from attnmt.evidence.plan import planned
 from attnmt.evidence.record import (
@@ -38,8 +34,6 @@ from attnmt.evidence.record import (
 )
 from attnmt.evidence.store import save_run
 from attnmt.metrics import chrf, chrf_of, texts
-from attnmt.model import sutskever
-from attnmt.recipes import precision_on
 from attnmt.text.subwords import in_pieces
 
 
@@ -48,9 +42,6 @@ def plan_of(corpus_name, *seeds, systems, **settings):
     tier = {"name": "A", "corpus": corpus_name, "seeds": seeds, "systems": list(systems)}
     of_corpus = {"train": 300, "curve": 3, "samples": [], "recipe": {"epochs": 2}} | settings
     return {"tiers": [tier], "systems": systems, "corpora": {corpus_name: of_corpus}}
-
-
-TINY = {"tiny": {"model": "rnnsearch", "hidden": 6}}
 
 
 def test_a_run_says_what_was_measured(run, model, corpus):
@@ -108,22 +99,6 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch, use):
         ValueError, match=r"name must be one of odd-one-made-up-0, odd.*not 'other-made-up-0'"
     ):
         make_run("other-made-up-0")
-
-
-def test_a_run_with_modern_additions_is_made_and_says_so(corpus, monkeypatch, use):
-    modern = {"smoothing": 0.2, "precision": "bf16"}
-    recipe = {"epochs": 3, "batch_size": 40}
-    plain = {"model": "luong", "hidden": 6}
-    systems = {"plain": plain, "new": plain | {"modern": modern, "measure_bleu": True}}
-    use(plan_of("made", 1, systems=systems, recipe=recipe), {"made": corpus})
-    monkeypatch.setattr(devices, "best_device", lambda: "cpu")
-    plain, new = (make_run(f"{name}-made-1", progress=False)[0] for name in ("plain", "new"))
-    had = {"smoothing": 0.2, "precision": precision_on("cpu", "bf16")}
-    assert (plain.modern, new.modern) == ({}, had)
-    assert [epoch.bleu for epoch in plain.history.epochs] == [None] * 3
-    assert all(epoch.bleu >= 0 for epoch in new.history.epochs)  # asked for by the system
-    assert plain.model == new.model
-    assert new.test_perplexity != plain.test_perplexity
 
 
 @pytest.fixture(scope="module")
@@ -189,47 +164,6 @@ def test_of_captions_no_sentence_is_kept(captions, tmp_path, monkeypatch):
     assert all(rows.dtype.kind in "uifb" for rows in statistics.values())
     text = (tmp_path / "x-multi30k-0.json").read_text()
     assert not any(pair.source_text in text for pair in captions.test if len(pair.source) > 1)
-
-
-@pytest.mark.parametrize("name", ["rnnsearch-multi30k-0", "rnnsearch-joined30-0"])
-def test_without_the_captions_recording_says_what_is_missing(name, tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTNMT_DATA", str(tmp_path))
-    nowhere = lambda *args, **kwargs: multi30k(*args, **kwargs | {"url": "http://127.0.0.1:9"})  # noqa: E731
-    monkeypatch.setitem(plan.CORPORA, "multi30k", nowhere)
-    monkeypatch.setattr(joined, "multi30k", nowhere)
-    monkeypatch.setattr(recording, "load_corpus", plan.load_corpus.__wrapped__)
-    with pytest.raises(
-        DataUnavailable, match=r"train\.de\.gz is not in .* could not be downloaded"
-    ):
-        make_run(name, progress=False)
-
-
-def test_a_run_that_was_killed_goes_on(corpus, tmp_path, monkeypatch, use):
-    use(plan_of("made", 0, systems=TINY), {"made": corpus})
-    at_once, _ = make_run("tiny-made-0", progress=False)
-    validated = training.Training.validated
-
-    def killed(self, *args):
-        if self.epoch == 2:
-            raise MemoryError
-        return validated(self, *args)
-
-    monkeypatch.setattr(training.Training, "validated", killed)
-    with pytest.raises(MemoryError):
-        make_run("tiny-made-0", tmp_path, progress=False)
-    monkeypatch.setattr(training.Training, "validated", validated)
-    resumed, _ = make_run("tiny-made-0", tmp_path, progress=False)
-    assert resumed.bleu == at_once.bleu
-    assert resumed.test_perplexity == at_once.test_perplexity
-
-
-def test_a_model_that_does_not_attend_has_no_alignment_error(corpus):
-    model = sutskever(corpus, hidden=6)
-    recipe = Recipe(epochs=1)
-    run, statistics = record("x", model, corpus, recipe, samples=["w1 w2"], progress=False)
-    assert run.aer is None
-    assert not {"test_aer", "test_monotone", "test_entropy"} & set(statistics)
-    assert run.samples[0].alignment is None
 
 
 # ---------------------------------------------------------------- searches, and how attention moves

@@ -16,7 +16,6 @@ from attnmt.evidence.store import (
     fall,
     load_run,
     load_statistics,
-    own_trials,
     packed_chrf,
     recorded,
     save_run,
@@ -191,13 +190,3 @@ def test_the_fall_is_that_of_a_tenth_of_the_updates_before_the_first_halving():
     assert fall(made_up) == pytest.approx(1 / 4)
     constant = replace(made_up, recipe=replace(run.recipe, halve_after=None))
     assert fall(constant) == 0
-
-
-def test_only_dot_and_recipes_of_their_own_were_found_by_trials_of_the_system(monkeypatch):
-    """The recipe of a corpus was found with dot; whatever else has it, baselines too, had none."""
-    without = {"luong-general", "luong-feeding", "rnnsearch", "rnnencdec", "sutskever"}
-    assert not any(map(own_trials, without | {"ladder-base", "luong-local-p-dot-feeding"}))
-    assert all(map(own_trials, ("luong-dot", "luong-general-tuned", "attention-only")))
-    tuned = {"score": "general", "recipe": {"learning_rate": 2e-3}}
-    monkeypatch.setattr(store, "read_plan", lambda: {"systems": {"tuned": tuned}})
-    assert own_trials("tuned")

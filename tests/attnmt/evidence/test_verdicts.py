@@ -4,7 +4,6 @@
 """
 
 import tomllib
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from attnmt.evidence.plan import results_folder
 from attnmt.evidence.store import load_statistics, recorded
 from attnmt.evidence.tables import paper_inside, summary, tally, verdict_table
 from attnmt.evidence.verdicts import (
-    NotRecorded,
     Row,
     fingerprint,
     judge,
@@ -57,12 +55,6 @@ def test_a_row_waits_until_both_systems_have_the_seeds_that_it_names():
     assert (first.verdict, first.ours) == ("waiting", "")
     assert first.verdict_in_full == "waiting: rnnsearch-grammar has 4 of 5 seeds (power 100%)"
     assert second.verdict == "waiting" and second.power > 0.9
-
-
-def test_a_row_that_waits_for_a_measurement_is_not_judged():
-    waits = replace(LIST["q-beam"], waits="to be measured again")
-    (row,) = judge_runs(ClaimList((waits,)))
-    assert (row.verdict, row.verdict_in_full) == ("waiting", "waiting: to be measured again")
 
 
 # ------------------------------------------------------------------------- the one judged list
@@ -202,11 +194,3 @@ def test_chrf_is_measured_from_the_counts_of_each_sentence():
     found = measured(runs, "chrf")
     assert found.scores == pytest.approx(scores)
     assert compare(found, constant(0)).covers == "seeds and sentences"
-
-
-def test_what_was_not_kept_is_not_recorded():
-    runs = recorded("rnnencdec-grammar", 2)
-    with pytest.raises(NotRecorded, match="no entropy of 'test' was recorded"):
-        measured(runs, "entropy")
-    with pytest.raises(ValueError, match="what must be one of"):
-        measured(runs, "rouge")

@@ -12,9 +12,7 @@ from attnmt.grammar import (
     fresh_names,
     lexicon,
     linked,
-    names,
     quotas,
-    words,
 )
 
 LENGTHS = quotas(3_000, range(4, 23))
@@ -100,22 +98,9 @@ def test_fresh_names_are_never_used_otherwise(samples):
     assert all(fresh_names() & set(sample.german) for sample in fresh)
 
 
-def test_names_are_no_words():
-    every = {word.lower() for row in lexicon("nouns") for word in row[:5]}
-    for kind in ("person", "town"):
-        assert not every & {german.lower() for _, german in names(kind).known + names(kind).kept}
-
-
 # ------------------------------------------------------------------ quotas and errors
 
 
 def test_fill_says_when_there_is_no_more():
     with pytest.raises(ValueError, match="no more sentences of 2 words"):
         fill(Grammar(0), {2: 500}, 0, set())
-
-
-def test_a_faulty_lexicon_is_named_with_its_line(tmp_path, monkeypatch):
-    (tmp_path / "odd.tsv").write_text("a\tb\n# a comment\n1\t2\n1\t2\t3\n", encoding="utf-8")
-    monkeypatch.setattr(words, "LEXICON", tmp_path)
-    with pytest.raises(ValueError, match=r"odd\.tsv, line 4: 3 columns, .* names 2"):
-        lexicon("odd")

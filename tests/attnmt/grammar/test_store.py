@@ -1,6 +1,5 @@
 """attnmt.grammar.store: what is kept is what was drawn, or it is drawn again."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -64,16 +63,6 @@ def test_other_arguments_are_drawn_but_for_the_size_of_the_vocabulary(folder, dr
         assert len(drawn) == number
     grammar_corpus(**SMALL, vocabulary_size=50)
     assert len(drawn) == number
-
-
-def test_the_oldest_files_are_removed(folder, monkeypatch):
-    monkeypatch.setattr(store, "MOST_FILES", 2)
-    for seed in range(4):
-        grammar_corpus(**SMALL, seed=seed)
-        for path in (folder / "grammar").iterdir():
-            stamp = path.stat().st_mtime - 10  # every file grows older
-            os.utime(path, (stamp, stamp))
-    assert len(list((folder / "grammar").iterdir())) == 2
 
 
 # ------------------------------------------------------------------ files that are not right
