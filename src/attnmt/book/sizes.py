@@ -29,9 +29,11 @@ class Size:
 
     Attributes:
         live_pairs: of the controlled corpus, for a model that is trained live.
+        slow_pairs: the same, for the networks of chapters 3 and 9, whose updates take longest.
         live_recipe: for these.
         curve_every: updates between two points of a live model's learning curve.
-        real_pairs: of captions.
+        real_pairs: of captions, on evidence pages.
+        caption_pairs: of captions, for the smaller network of chapter 3.
         real_recipe: for captions.
         hidden: units of encoder and decoder.
         grammar_pairs: of the controlled corpus, to look at.
@@ -41,10 +43,12 @@ class Size:
     """
 
     live_pairs: int
+    slow_pairs: int
     live_recipe: Recipe
     curve_every: int
     grammar_pairs: int
     real_pairs: int
+    caption_pairs: int
     hidden: int
     real_recipe: Recipe
     translated: int
@@ -68,10 +72,12 @@ class Sizes(dict[str, Size]):
 SIZES: Mapping[str, Size] = Sizes(
     quick=Size(
         live_pairs=1_000,
+        slow_pairs=1_000,
         live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
         curve_every=5,
         grammar_pairs=1_000,
         real_pairs=1_000,
+        caption_pairs=1_000,
         hidden=32,
         real_recipe=Recipe(epochs=1),
         translated=100,
@@ -80,10 +86,12 @@ SIZES: Mapping[str, Size] = Sizes(
     ),
     chapter=Size(
         live_pairs=LIVE_PAIRS,
+        slow_pairs=LIVE_PAIRS // 2,
         live_recipe=LIVE,
         curve_every=100,
         grammar_pairs=16_000,
         real_pairs=OF_CAPTIONS["train"],
+        caption_pairs=6_000,
         hidden=128,
         real_recipe=Recipe(**OF_CAPTIONS["recipe"]),
         translated=500,
@@ -92,10 +100,12 @@ SIZES: Mapping[str, Size] = Sizes(
     ),
     overnight=Size(
         live_pairs=OF_GRAMMAR["train"],
+        slow_pairs=OF_GRAMMAR["train"],
         live_recipe=Recipe(**OF_GRAMMAR["recipe"]),
         curve_every=125,
         grammar_pairs=64_000,
         real_pairs=29_000,
+        caption_pairs=29_000,
         hidden=256,
         real_recipe=Recipe(epochs=8),
         translated=5_000,
