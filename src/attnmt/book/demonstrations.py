@@ -13,9 +13,9 @@ from attnmt.book.tables import NOTHING, table, with_range
 from attnmt.corpus import multi30k
 from attnmt.decoding import Translation, greedy
 from attnmt.evidence.plan import read_plan
-from attnmt.evidence.record import record, translate_sample
+from attnmt.evidence.record import as_scored, record, translate_sample
 from attnmt.evidence.store import Run, SampleTranslation, load_run
-from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, texts
+from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, references
 from attnmt.model import Translator
 from attnmt.pairs import Corpus, Pair
 from attnmt.recipes import Recipe
@@ -41,18 +41,19 @@ MEANINGS = (  # of the sample captions, which are sentences of our own
 )
 
 
-def real_text(*args, **kwargs) -> Corpus | None:
+def real_text(*args, stand_in: str = "a recorded run", **kwargs) -> Corpus | None:
     """:func:`.multi30k`, or None where it cannot be reached, with one line that says so.
 
-    With ``ATTNMT_REAL_TEXT=required`` in the environment a chapter stops instead: for machines that
-    have the data and should notice when it is not found.
+    The line also says what the page shows in its place, ``stand_in``. With
+    ``ATTNMT_REAL_TEXT=required`` in the environment a chapter stops instead: for machines that have
+    the data and should notice when it is not found.
     """
     try:
         return multi30k(*args, **kwargs)
     except DataUnavailable as error:
         if os.environ.get("ATTNMT_REAL_TEXT") == "required":
             raise
-        print(f"Real text cannot be reached here; a recorded run stands in. ({error})")
+        print(f"Real text cannot be reached here; {stand_in} stands in. ({error})")
         return None
 
 
@@ -90,20 +91,24 @@ def corpus_has(corpus: Corpus, what: str) -> bool:
 
 
 def translate_test(model: Translator, corpus: Corpus) -> Translated:
-    """Translate the first ``TEST_PAIRS`` test pairs and all long ones, greedily, and score them."""
+    """Translate the first ``TEST_PAIRS`` test pairs and all long ones, greedily, and score them.
+
+    BLEU reads captions as recorded runs do, as words in lower case.
+    """
     some = list(corpus.test[:TEST_PAIRS])
     pairs = some + list(corpus.long)
     translations = greedy(model, [pair.source for pair in pairs])
-    sentences = texts(model, translations)
-    references = [pair.target_text for pair in pairs]
+    sentences = as_scored(model, translations, corpus)
+    expected = references(pairs, corpus.bleu_of_words)
+    how = {"lowercase": True, "tokenised": corpus.bleu_of_words}
     count = len(some)
     return Translated(
         pairs=pairs,
         translations=translations,
         sentences=sentences,
-        test=bleu(sentences[:count], references[:count], lowercase=True),
-        long=bleu(sentences[count:], references[count:], lowercase=True) if corpus.long else None,
-        by_length=bleu_by_length(sentences, pairs),
+        test=bleu(sentences[:count], expected[:count], **how),
+        long=bleu(sentences[count:], expected[count:], **how) if corpus.long else None,
+        by_length=bleu_by_length(sentences, pairs, tokenised=corpus.bleu_of_words),
     )
 
 

@@ -28,10 +28,12 @@ class Size:
     """How many pairs a chapter trains on, how large its models are, and how long they train."""
 
     live_pairs: int  #: of the controlled corpus, for a model that is trained live.
+    slow_pairs: int  #: the same, for the networks of chapters 3 and 9, whose updates take longest.
     live_recipe: Recipe  #: for these.
     curve_every: int  #: updates between two points of a live model's learning curve.
     grammar_pairs: int  #: of the controlled corpus, to look at.
-    real_pairs: int  #: of captions.
+    real_pairs: int  #: of captions, on evidence pages.
+    caption_pairs: int  #: of captions, for the smaller network of chapter 3.
     hidden: int  #: units of encoder and decoder.
     real_recipe: Recipe  #: for captions.
     translated: int  #: test pairs that chapter 1 has translated.
@@ -55,10 +57,12 @@ class Sizes(dict[str, Size]):
 SIZES: Mapping[str, Size] = Sizes(
     quick=Size(
         live_pairs=1_000,
+        slow_pairs=1_000,
         live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
         curve_every=5,
         grammar_pairs=1_000,
         real_pairs=1_000,
+        caption_pairs=1_000,
         hidden=32,
         real_recipe=Recipe(epochs=1),
         translated=100,
@@ -67,10 +71,12 @@ SIZES: Mapping[str, Size] = Sizes(
     ),
     chapter=Size(
         live_pairs=LIVE_PAIRS,
+        slow_pairs=LIVE_PAIRS // 2,
         live_recipe=LIVE,
         curve_every=100,
         grammar_pairs=16_000,
         real_pairs=OF_CAPTIONS["train"],
+        caption_pairs=6_000,
         hidden=128,
         real_recipe=Recipe(**OF_CAPTIONS["recipe"]),
         translated=500,
@@ -79,10 +85,12 @@ SIZES: Mapping[str, Size] = Sizes(
     ),
     overnight=Size(
         live_pairs=OF_GRAMMAR["train"],
+        slow_pairs=OF_GRAMMAR["train"],
         live_recipe=Recipe(**OF_GRAMMAR["recipe"]),
         curve_every=125,
         grammar_pairs=64_000,
         real_pairs=29_000,
+        caption_pairs=29_000,
         hidden=256,
         real_recipe=Recipe(epochs=8),
         translated=5_000,

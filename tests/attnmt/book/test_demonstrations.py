@@ -26,6 +26,8 @@ def test_real_text_or_a_line_that_says_there_is_none(monkeypatch, capsys):
     monkeypatch.delenv("ATTNMT_REAL_TEXT", raising=False)
     assert real_text("de-en") is None
     assert "recorded run stands in. (no network)" in capsys.readouterr().out
+    assert real_text("de-en", stand_in="controlled text") is None
+    assert "here; controlled text stands in." in capsys.readouterr().out
     monkeypatch.setenv("ATTNMT_REAL_TEXT", "required")
     with pytest.raises(DataUnavailable):
         real_text("de-en")
@@ -42,6 +44,16 @@ def test_only_some_test_pairs_are_translated_and_all_long_ones(sharp, corpus, mo
     assert found.long.sentences == len(corpus.valid)
     assert len(found.translations) == len(found.sentences) == len(found.pairs)
     assert sum(bucket.bleu.sentences for bucket in found.by_length) == len(found.pairs)
+
+
+def test_bleu_of_captions_is_that_of_their_words(sharp, corpus, monkeypatch):
+    """As recorded runs measure it, and not of what the tokeniser of sacreBLEU parts again."""
+    monkeypatch.setattr(demonstrations, "TEST_PAIRS", 10)
+    found = translate_test(sharp, replace(corpus, bleu_of_words=True))
+    words = [" ".join(one.words) for one in found.translations]
+    expected = [" ".join(pair.target) for pair in corpus.test[:10]]
+    assert found.test == bleu(words, expected, lowercase=True, tokenised=True)
+    assert all("tok:none" in bucket.bleu.signature for bucket in found.by_length)
 
 
 def test_a_model_is_trained_on_captions_and_without_them_a_recorded_run_is_loaded(
