@@ -15,7 +15,7 @@ from attnmt.checks import flag, one_of, text_of, whole
 from attnmt.text import TextWarning
 from attnmt.text.characters import clean
 from attnmt.text.processed import traces
-from attnmt.text.subwords import LONGEST
+from attnmt.text.subwords import LONGEST, with_sides
 from attnmt.vocab import TOKENISERS, Vocabulary, split
 
 Link = tuple[int, int]
@@ -300,7 +300,6 @@ def in_lower_case(corpus: Corpus) -> Corpus:
         return tuple(word.lower() for word in words)
 
     parts: dict[str, Any] = {
-        part: [replace(p, source=small(p.source), target=small(p.target)) for p in pairs]
-        for part, pairs in corpus.parts.items()
+        part: with_sides(pairs, small, small) for part, pairs in corpus.parts.items()
     }
     return replace(corpus, lower=True, **parts)

@@ -6,8 +6,10 @@ that one process would have found, and so is the update.
 """
 
 import glob
+import gzip
 import os
 import signal
+import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -15,7 +17,7 @@ from typing import Any, NoReturn
 
 import torch
 from accelerate import Accelerator
-from datasets import Dataset, Features, Value, load_dataset
+from datasets import Dataset, Features, Value
 from datasets.exceptions import DatasetGenerationError
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
@@ -27,7 +29,7 @@ from attnmt.checks import one_of, renamed, whole
 from attnmt.devices import chosen_device
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.pairs import Corpus, Pair, take_pairs
-from attnmt.text import DataUnavailable, data_folder
+from attnmt.text import data_folder
 from attnmt.training import History, Training
 from attnmt.vocab import TOKENISERS
 
@@ -174,7 +176,6 @@ def fit(
 # ------------------------------------------------------------------------ text larger than memory
 
 
-HUB = "hub:"
 COLUMNS = Features({name: Value("string") for name in list(Pair.__annotations__)[:4]})
 
 
@@ -217,16 +218,13 @@ def large_corpus(
     as a whole, and goes on from any place, as one in memory does.
 
     Args:
-        train: raw pairs: ``data/train-*.tsv`` with source, tab, target; two files or patterns, for
-            source and target; ``data/*.jsonl`` or ``.parquet``, with columns ``source`` and
-            ``target`` or of the languages' names, alone or inside a column ``translation``; or
-            ``hub:NAME:CONFIGURATION:SPLIT`` of the Hugging Face hub. Files may be gzipped.
+        train: raw pairs: ``data/train-*.tsv`` with source, tab, target; or two files or patterns,
+            for source and target. Files may be gzipped.
         valid, test: the same. No pair of theirs is dropped for its length.
         languages, vocabulary_size, lower, max_length, tokeniser: as of :func:`.corpus_from_files`.
 
     Raises:
-        ValueError, FileNotFoundError, DataUnavailable: what cannot be read as parallel text; a file
-            that is missing; a data set of the hub that cannot be reached.
+        ValueError, FileNotFoundError: what cannot be read as parallel text; a missing file.
     """
     origin = {"name": "large", **locals()}
     whole(1, vocabulary_size=vocabulary_size, max_length=max_length)
@@ -234,7 +232,7 @@ def large_corpus(
     how = {"languages": tuple(languages), "lower": lower, "tokeniser": tokeniser}
     held_out = [rows(shards_of(one), max_length=1_000_000, **how) for one in (valid, test)]
     shards = shards_of(train)
-    stats = [os.stat(file) for shard in shards for file in shard if not file.startswith(HUB)]
+    stats = [os.stat(file) for shard in shards for file in shard]
     made_of = f"{__version__} {[(stat.st_size, stat.st_mtime_ns) for stat in stats]}"
     how |= {"shards": shards, "max_length": max_length, "made_of": made_of}
     workers = min(len(shards), os.cpu_count() or 1)
@@ -257,9 +255,9 @@ def large_corpus(
 
 
 def shards_of(place: str | Sequence[str]) -> list[tuple[str, ...]]:
-    """The files of a place, or its couples of files; the hub's name is one."""
+    """The files of a place, or its couples of files."""
     patterns = [place] if isinstance(place, str) else place
-    sides = [[one] if one.startswith(HUB) else sorted(glob.glob(one)) for one in patterns]
+    sides = [sorted(glob.glob(one)) for one in patterns]
     if [] in sides:
         raise FileNotFoundError(f"no file {patterns[sides.index([])]}")
     if len(sides) > 2 or len({len(files) for files in sides}) > 1:
@@ -267,35 +265,26 @@ def shards_of(place: str | Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(*sides, strict=True))
 
 
-def rows_of(file: str) -> Iterator[dict[str, Any]]:
-    """The rows of a file, or of a data set of the hub."""
-    kind = next((kind for kind in ("json", "parquet") if f".{kind}" in file), "text")
-    hub = file.startswith(HUB)
-    name, configuration, split, *_ = [*(file.split(":")[1:] if hub else (kind, None)), "train"]
+def lines_of(file: str) -> Iterator[str]:
+    """The lines of a file, plain or gzipped, one after the other."""
+    opened = gzip.open if file.endswith(".gz") else open
     try:
-        yield from load_dataset(
-            name, configuration, data_files=None if hub else file, split=split, streaming=True
-        )
-    except Exception as error:  # of many kinds, by library and version
-        why = f"{file} could not be read ({type(error).__name__}: {error})"
-        raise (DataUnavailable if hub else ValueError)(why) from error
+        with opened(file, "rt", encoding="utf-8-sig") as text:
+            yield from (line.removesuffix("\n") for line in text)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise ValueError(f"{file} could not be read ({error})") from error
 
 
 def rows(
     shards: list[tuple[str, ...]], languages: Sequence[str], made_of: str = "", **how: Any
 ) -> Iterator[dict[str, str]]:
     """The pairs that are kept, a row each: words of source and target, and their raw texts."""
-    numbered = ((s, row) for s in shards for row in enumerate(zip_longest(*map(rows_of, s)), 1))
+    numbered = ((s, row) for s in shards for row in enumerate(zip_longest(*map(lines_of, s)), 1))
     for files, (number, found) in numbered:
-        columns = found[0] and found[0].get("translation", found[0])
-        if len(found) == 2:
-            texts = [row and row.get("text") for row in found]
-        elif "text" in columns:
-            texts = columns["text"].split("\t") if columns["text"].strip() else ["", ""]
-        else:
-            names = languages if languages[0] in columns else ("source", "target")
-            texts = [columns.get(name) for name in names]
-        if [type(text) for text in texts[:2]] != [str, str]:
+        texts = found if len(found) == 2 else found[0].split("\t")
+        if len(found) == 1 and not found[0].strip():  # an empty line
+            texts = ["", ""]
+        if len(texts) < 2 or None in texts:
             raise ValueError(f"{' and '.join(files)}, row {number}: no pair of sentences there")
         for pair in take_pairs([tuple(texts[:2])], languages, report={}, **how):
             words = {"source": " ".join(pair.source), "target": " ".join(pair.target)}

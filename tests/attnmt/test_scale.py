@@ -23,7 +23,6 @@ import pytest
 pytest.importorskip("accelerate")
 import torch
 from conftest import made_up_corpus
-from datasets import IterableDataset
 
 from attnmt import Recipe, Translator, Vocabulary, cli, luong, scale
 from attnmt.options import Settings, from_file
@@ -299,18 +298,12 @@ def in_file(folder: Path, kind: str):
         for side, texts in zip(("s", "t"), zip(*PAIRS)):
             (folder / f"x.{side}").write_text("".join(f"{text}\n" for text in texts))
         return [str(folder / "x.s"), str(folder / "x.t")]
-    path = folder / f"x.{kind}"
-    if kind == "tsv.gz":
-        path.write_bytes(gzip.compress("".join(f"{s}\t{t}\n" for s, t in PAIRS[:3]).encode()))
-    elif kind == "jsonl":
-        path.write_text("".join(json.dumps({"de": s, "en": t}) + "\n" for s, t in PAIRS))
-    else:
-        rows = [{"translation": {"source": s, "target": t}} for s, t in PAIRS]
-        IterableDataset.from_generator(lambda: iter(rows)).to_parquet(path)
+    path = folder / "x.tsv.gz"
+    path.write_bytes(gzip.compress("".join(f"{s}\t{t}\n" for s, t in PAIRS[:3]).encode()))
     return str(path)
 
 
-@pytest.mark.parametrize("kind", ["two", "tsv.gz", "jsonl", "parquet"])
+@pytest.mark.parametrize("kind", ["two", "tsv.gz"])
 def test_every_kind_of_file_gives_the_same_pairs(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("ATTNMT_DATA", str(tmp_path / "data"))
     place = in_file(tmp_path, kind)

