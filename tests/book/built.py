@@ -45,7 +45,7 @@ def visit(browser, address: str, name: str, **options):
     page = browser.new_page(**({"viewport": DESK} | options))
     page.name, page.complaints, page.asked = name, [], []
     complain = page.complaints.append
-    page.on("console", lambda said: said.type == "error" and complain(said.text))
+    page.on("console", lambda message: message.type == "error" and complain(message.text))
     page.on("pageerror", lambda error: complain(str(error)))
     page.on("request", lambda asked: page.asked.append(asked.url))
     page.on("response", lambda got: got.status >= 400 and complain(f"{got.status} {got.url}"))

@@ -18,12 +18,14 @@ CORE = [path for path in lectures() if path.stem != "primer"]
 @pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
 def test_a_page_is_read_in_one_sitting_and_begins_with_something_to_look_at(path):
     cells = body_cells(path)
-    said = sum(words(cell.source) for cell in cells if cell.cell_type == "markdown")
+    count = sum(words(cell.source) for cell in cells if cell.cell_type == "markdown")
     shown = sum(map(pictures, cells))
-    assert said <= WORDS, f"{path.name} has {said} words before its exercises; {WORDS} are allowed"
+    assert count <= WORDS, (
+        f"{path.name} has {count} words before its exercises; {WORDS} are allowed"
+    )
     assert len(cells) <= CELLS, f"{path.name} has {len(cells)} cells; {CELLS} are allowed"
-    least = f"{path.name} has {shown} pictures in {said} words; {PICTURES} in 1,000 are asked for"
-    assert 1000 * shown >= PICTURES * said, least
+    least = f"{path.name} has {shown} pictures in {count} words; {PICTURES} in 1,000 are asked for"
+    assert 1000 * shown >= PICTURES * count, least
     seen = (
         c for c in cells if pictures(c) or (c.cell_type == "code" and "hide-input" not in tags(c))
     )
@@ -59,8 +61,8 @@ def test_each_exercise_says_how_long_it_takes(path):
 def test_the_core_is_read_in_hours_that_how_to_names():
     hours = sum(map(reading_minutes, core())) / 60
     assert hours < HOURS
-    said = re.search(r"takes about ([\d.]+) hours to read", page("how_to").read_text("utf-8"))
-    assert float(said[1]) == round(2 * hours) / 2
+    stated = re.search(r"takes about ([\d.]+) hours to read", page("how_to").read_text("utf-8"))
+    assert float(stated[1]) == round(2 * hours) / 2
 
 
 def test_lecturers_see_the_sums_of_every_page():

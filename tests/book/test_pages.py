@@ -39,7 +39,7 @@ def literals(source: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def said() -> str:
+def quotable() -> str:
     """Everything that our code, the tests' skips and the Makefile can say."""
     folders = (ROOT / "src", ROOT / "press", ROOT / "studies")
     files = [path for folder in folders for path in folder.rglob("*.py")]
@@ -52,15 +52,15 @@ def quoted(text: str) -> list[str]:
     return re.findall(r"^```text\n(.+?)\n```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def unsaid(message: str, said: str) -> list[str]:
+def unquotable(message: str, quotable: str) -> list[str]:
     """The parts of a message, between its dots, that nothing says."""
     parts = [part.strip(" .,:()") for part in message.split("...")]
-    return [part for part in parts if part and part not in said]
+    return [part for part in parts if part and part not in quotable]
 
 
 @pytest.mark.parametrize("message", quoted(page("troubleshooting")))
-def test_troubleshooting_quotes_real_messages(message, said):
-    assert unsaid(message, said) == []
+def test_troubleshooting_quotes_real_messages(message, quotable):
+    assert unquotable(message, quotable) == []
 
 
 # --- the page for lecturers

@@ -133,8 +133,10 @@ def test_nothing_is_fetched_before_the_first_touch_and_little_then(visit, name, 
 
     assert fetched(".safetensors") == fetched("translator.mjs") == fetched("sentences.json") == []
     box = touch(page, PAGES[name])
-    told = json.loads(re.search(r'live-options">(.*?)</script>', html_of(name))[1])
-    assert sorted(fetched(".safetensors")) == sorted(f"{m}.safetensors.gz" for m in told["models"])
+    options = json.loads(re.search(r'live-options">(.*?)</script>', html_of(name))[1])
+    assert sorted(fetched(".safetensors")) == sorted(
+        f"{m}.safetensors.gz" for m in options["models"]
+    )
     size = sum(len(got.body()) for got in page.asked if "/live/" in got.url)
     assert size < 5_000_000
     write(box, "Der Hund")
@@ -155,7 +157,7 @@ def typed(browser, address):
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "read"),
+    ("text", "note", "read"),
     [
         ("?!", "Type a German sentence, or press Random.", False),
         ("Der Computer schläft.", "The model does not know Computer; it sees a gap", True),
@@ -169,10 +171,10 @@ def typed(browser, address):
         ("The quick brown fox jumps.", "knows only about a thousand German words", False),
     ],
 )
-def test_what_is_strange_about_a_sentence_is_told(typed, text, told, read):
+def test_what_is_strange_about_a_sentence_is_told(typed, text, note, read):
     """Of what is read: tests/live/test_translator.py."""
     write(typed, text)
-    assert told in notes(typed)
+    assert note in notes(typed)
     assert typed.locator(".live-watch").is_visible() == read
 
 
@@ -218,18 +220,18 @@ def test_it_grows_and_shrinks_and_stops_where_the_page_does(visit):
 
 def test_a_word_lights_its_weights_on_the_other_side(visit):
     pair = touch(visit(has_touch=True))
-    said = pair.locator(".live-say")
+    description = pair.locator(".live-say")
     english = pair.locator(".live-card.attends .live-word")
     german = pair.locator(".live-watch .live-word")
     english.nth(2).hover()
-    assert "To write" in said.inner_text()
+    assert "To write" in description.inner_text()
     heights = german.evaluate_all("all => all.map(word => +word.style.getPropertyValue('--w'))")
     assert sum(heights) == pytest.approx(1, abs=0.01)
     german.nth(2).hover()
-    assert "got its biggest share" in said.inner_text()
+    assert "got its biggest share" in description.inner_text()
     pair.page.mouse.move(0, 0)  # a phone has no mouse that could lie on a word
     english.nth(1).tap()
-    assert "To write" in said.inner_text()
+    assert "To write" in description.inner_text()
 
 
 # --- for everyone

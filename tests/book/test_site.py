@@ -142,8 +142,8 @@ def test_the_window_moves_and_says_what_the_package_says(fresh):
         assert shown() == pytest.approx(expected, abs=1e-4)
         check_shapes()
     drawing = page.locator(".local-window-box [role=img]")
-    said = page.locator(f"#{drawing.get_attribute('aria-describedby')}")
-    assert "Window: positions 11 to 11, 1 of 12 words" in said.inner_text()
+    description = page.locator(f"#{drawing.get_attribute('aria-describedby')}")
+    assert "Window: positions 11 to 11, 1 of 12 words" in description.inner_text()
 
 
 # --- what a reader does

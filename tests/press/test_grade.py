@@ -79,7 +79,7 @@ def test_the_last_definition_counts_and_none_is_told():
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         (f"{RIGHT}\n    check = print", "correct"),
         ("def f(x):\n    print('correct')\n    raise SystemExit", "it ended before its check"),
@@ -94,9 +94,9 @@ def test_the_last_definition_counts_and_none_is_told():
         ("def f(x):\n    return '\\ud800' + x", "TypeError"),
     ],
 )
-def test_what_a_hostile_answer_does_is_a_line(written, told):
+def test_what_a_hostile_answer_does_is_a_line(written, message):
     found = verdict(written)
-    assert found.startswith(told)
+    assert found.startswith(message)
     assert found.isprintable()
     assert len(found) < 400
 
@@ -250,7 +250,7 @@ def test_one_notebook_can_be_checked_before_it_is_handed_in(handed_in, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["none"], "there is no none"),
         (["."], "there is no notebook in ."),
@@ -258,12 +258,12 @@ def test_one_notebook_can_be_checked_before_it_is_handed_in(handed_in, monkeypat
         ([".", "--gradebook", "none/grades.csv"], "there is no folder none"),
     ],
 )
-def test_what_cannot_be_graded_is_told(arguments, told, tmp_path, monkeypatch, capsys):
+def test_what_cannot_be_graded_is_told(arguments, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["grade", *arguments])
     with pytest.raises(SystemExit):
         grade.main()
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_gradescope_gets_its_results_and_its_archive(handed_in, tmp_path, monkeypatch):

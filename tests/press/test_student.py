@@ -61,13 +61,13 @@ def everything(edition: Path) -> str:
 
 def run(program: str) -> str:
     """Execute code in a namespace of its own; returns what it printed."""
-    said, precision = io.StringIO(), torch.get_default_dtype()
+    output, precision = io.StringIO(), torch.get_default_dtype()
     try:
-        with contextlib.redirect_stdout(said):
+        with contextlib.redirect_stdout(output):
             exec(compile(program, "cells", "exec"), {"__name__": "cells"})
     finally:
         torch.set_default_dtype(precision)  # the primer computes in double precision
-    return said.getvalue()
+    return output.getvalue()
 
 
 # --- nothing of a solution is left
@@ -164,8 +164,8 @@ def test_the_edition_builds_without_a_warning(edition, tmp_path):
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
     done = subprocess.run([*command, "-n"], cwd=copy, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    said = [line for line in done.stderr.splitlines() if re.search("WARNING|ERROR", line)]
-    assert [line for line in said if "WARNING: stored outputs:" not in line] == []
+    output = [line for line in done.stderr.splitlines() if re.search("WARNING|ERROR", line)]
+    assert [line for line in output if "WARNING: stored outputs:" not in line] == []
 
 
 def make(edition: Path, *arguments: str) -> subprocess.CompletedProcess:

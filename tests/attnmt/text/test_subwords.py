@@ -142,8 +142,8 @@ def test_what_a_model_may_write_is_joined_though_no_text_has_it():
 
 @pytest.mark.parametrize("size", [0, 5, 2.5, True, "many", None])
 def test_too_few_pieces_for_the_characters_are_refused(size):
-    told = r"subwords must be a whole number of at least 7, not .*: so many different characters"
-    with pytest.raises(ValueError, match=told):
+    message = r"subwords must be a whole number of at least 7, not .*: so many different characters"
+    with pytest.raises(ValueError, match=message):
         learn_pieces([["abc", "def"]], size)
     assert learn_pieces([["ab", "a"]], 3) == ["a", "▁", "b"]  # as many pieces as characters
 
@@ -235,8 +235,8 @@ def test_a_corpus_is_cut_once_and_joint_pieces_need_a_size(words, pieces):
 
 def test_bleu_is_the_same_through_pieces(words, pieces, model):
     """What is written in pieces is measured as the words that they make."""
-    said = [Translation(list(pair.target), 0.0, None) for pair in pieces.test]
-    written = texts(model, said)
+    found = [Translation(list(pair.target), 0.0, None) for pair in pieces.test]
+    written = texts(model, found)
     assert written == [detokenise(pair.target, "en") for pair in words.test]
     references = [pair.target_text for pair in pieces.test]
     assert bleu(written, references, lowercase=True).score == pytest.approx(100)
