@@ -178,12 +178,8 @@ class DecoderBlock(nn.Module):
     """One layer of the decoder: target words read those before them, then the source.
 
     The second look-up, cross-attention, is where the papers before had their attention: queries
-    from the decoder, keys and values from the annotations.
-
-    Args:
-        hidden_size: n, numbers of a word.
-        heads: of each of both look-ups.
-        dropout: of what each part adds.
+    from the decoder, keys and values from the annotations. Its arguments are those of
+    :class:`EncoderBlock`.
     """
 
     def __init__(self, hidden_size: int, heads: int, dropout: float = 0.0):
@@ -231,17 +227,8 @@ class SelfAttentionDecoder(Decoder):
     """Target words so far to features of the next one (Vaswani et al. 2017, section 3.1).
 
     In training all words go through at once; in search each step adds one word to the cache. The
-    alignment is that of the last block's cross-attention, a mean over its heads.
-
-    Args:
-        vocab_size: V, number of words in the target vocabulary.
-        hidden_size: n, numbers of a word.
-        heads: of each look-up.
-        blocks: how many.
-        dropout: of embeddings with their positions, and in each block.
-
-    Attributes:
-        first: position of the first word.
+    alignment is that of the last block's cross-attention, a mean over its heads. Its arguments are
+    those of :class:`SelfAttentionEncoder`, with the size V of the target vocabulary.
     """
 
     attention = None  # it has several
