@@ -332,7 +332,6 @@ def fit(
     resume: bool = False,
     measure_bleu: bool = False,
     curve_every: int | None = None,
-    watch: Callable[[Translator, int], None] | None = None,
     objective: Callable[[Translator, Batch], Tensor] = likelihood,
     training_type: Callable[..., Training] = Training,
 ) -> History:
@@ -367,7 +366,6 @@ def fit(
         measure_bleu: after each epoch, also translate ``valid``, greedily, and measure BLEU.
         curve_every: steps between two points of ``history.curve``; None for no curve. It changes
             nothing of the training.
-        watch: called at each point of the curve, with the model and the number of steps taken.
         objective: gives the loss of each target token of a batch, (tokens,).
         training_type: takes the steps; ``attnmt.scale`` has one that processes share.
 
@@ -410,7 +408,6 @@ def fit(
                 save_every=save_every,
                 measure_bleu=measure_bleu,
                 curve_every=curve_every,
-                watch=watch,
             )
         if asked.is_set():  # pressed while the last epoch was measured
             raise KeyboardInterrupt
@@ -425,7 +422,6 @@ def train_and_validate(
     save_every: int,
     measure_bleu: bool,
     curve_every: int | None,
-    watch: Callable[[Translator, int], None] | None,
 ) -> None:
     """The loop of :func:`fit`: all that is left to learn, until ``asked`` to stop."""
     model, recipe, optimiser = training.model, training.recipe, training.optimiser
@@ -446,8 +442,6 @@ def train_and_validate(
             bar.update(batch.tokens)
             if curve_every and training.updates % curve_every == 0:
                 history.curve.append(training.point())
-                if watch:
-                    watch(model, training.updates)
             stop = training.must_stop(asked)
             if stop or training.sums["batches"] % save_every == 0:
                 training.save()

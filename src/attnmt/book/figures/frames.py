@@ -19,9 +19,10 @@ from torch import Tensor
 ORANGE_BLUE = LinearSegmentedColormap.from_list("", ["#d55e00", "white", "#0072b2"])
 BLUE = "#0072b2"
 GREEN = "#00795a"
+DRAWN = 12  # numbers of each vector, blue above zero and orange below
 
 
-def attention_step(labels: Sequence[str], query: Tensor, vectors: Tensor, some: int = 12) -> Figure:
+def attention_step(labels: Sequence[str], query: Tensor, vectors: Tensor) -> Figure:
     """Draw how a query weighs and blends the vectors of S words by their dot products.
 
     Four rows over the same words, read downwards: the vectors, with the query at their right; bars
@@ -32,7 +33,6 @@ def attention_step(labels: Sequence[str], query: Tensor, vectors: Tensor, some: 
         labels: of the words, S texts.
         query: (n,).
         vectors: (S, n).
-        some: numbers of each vector that are drawn, blue above zero and orange below.
 
     Raises:
         ValueError: there is not one label for each vector, or the query has a different size.
@@ -47,10 +47,10 @@ def attention_step(labels: Sequence[str], query: Tensor, vectors: Tensor, some: 
     blend = weights[:, None] * vectors
     shape = {"sharex": "col", "width_ratios": (len(labels), 1), "layout": "constrained"}
     figure, axes = plt.subplots(4, 2, figsize=(8, 7.4), **shape)
-    _strips(*axes[0], many=vectors[:, :some], one=query[:some])
+    _strips(*axes[0], many=vectors[:, :DRAWN], one=query[:DRAWN])
     _bars(*axes[1], scores)
     _bars(*axes[2], 100 * weights)
-    _strips(*axes[3], many=blend[:, :some], one=blend.sum(dim=0)[:some])
+    _strips(*axes[3], many=blend[:, :DRAWN], one=blend.sum(dim=0)[:DRAWN])
     names = ("the words'\nvectors", "1. score", "2. weight (%)", "3. weight\ntimes vector")
     for ax, name in zip(axes[:, 0], names, strict=True):
         ax.set(ylabel=name)
