@@ -22,13 +22,13 @@ def texts(labels):
 
 def test_a_step_shows_scores_weights_and_their_blend():
     vectors = torch.tensor([[0.5, 0.0], [0.0, 1.0], [-0.5, 0.5]])
-    figure = frames.attention_step(WORDS, torch.tensor([1.0, 2.0]), vectors, some=2)
+    figure = frames.attention_step(WORDS, torch.tensor([1.0, 2.0]), vectors)
     figure.canvas.draw()
     ax = {name.get_ylabel(): name for name in figure.axes}
     assert heights(ax["1. score"]) == pytest.approx([0.5, 2.0, 0.5])
     weights = torch.tensor([0.5, 2.0, 0.5]).softmax(0)
     assert heights(ax["2. weight (%)"]) == pytest.approx((100 * weights).tolist())
-    blend = ax["3. weight\ntimes vector"].images[0].get_array()  # (some, S)
+    blend = ax["3. weight\ntimes vector"].images[0].get_array()  # (n, S)
     expected = weights[:, None] * vectors
     torch.testing.assert_close(torch.as_tensor(blend.T), expected)
     context = torch.as_tensor(figure.axes[-1].images[0].get_array())[:, 0]
