@@ -166,8 +166,10 @@ def test_axe_finds_nothing(page):
     rules = {"color-contrast": {"enabled": False}}
     options = {"resultTypes": ["violations"], "rules": rules}
     found = Axe().run(page, options=options).response["violations"]
-    told = [(rule["id"], rule["nodes"][0]["html"][:120], len(rule["nodes"])) for rule in found]
-    assert told == []
+    violations = [
+        (rule["id"], rule["nodes"][0]["html"][:120], len(rule["nodes"])) for rule in found
+    ]
+    assert violations == []
 
 
 # --- figures that answer the mouse

@@ -86,18 +86,18 @@ def test_pictures_say_their_size_and_all_but_the_first_wait(built):
 
 def test_without_an_address_a_page_says_what_it_is_and_has_no_card(built):
     page, folder = built()
-    said = tags(page)
-    told = "The first paragraph that tells something, of <unk> and more."
-    assert (said["description"], said["og:description"]) == (told, told)
-    assert said["og:site_name"] == "A book" and "og:image" not in said
+    meta = tags(page)
+    text = "The first paragraph that tells something, of <unk> and more."
+    assert (meta["description"], meta["og:description"]) == (text, text)
+    assert meta["og:site_name"] == "A book" and "og:image" not in meta
     assert not list(folder.rglob("summary*"))
 
 
 def test_with_an_address_a_page_has_a_card(built):
     page, folder = built(ADDRESS)
-    said = tags(page)
-    assert said["og:url"] == f"{ADDRESS}index.html" and said["twitter:card"]
-    card = said["og:image"].removeprefix(ADDRESS)
+    meta = tags(page)
+    assert meta["og:url"] == f"{ADDRESS}index.html" and meta["twitter:card"]
+    card = meta["og:image"].removeprefix(ADDRESS)
     with Image.open(folder / card) as picture:
         assert picture.size[0] > 1_000 and len(picture.getcolors(1 << 24)) > 10  # letters, a mark
 

@@ -101,8 +101,8 @@ def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
         assert (tmp_path / f"{name}.ipynb").read_bytes() == before[name]
     good = nbformat.read(tmp_path / "good.ipynb", as_version=4)
     assert [cell.get("execution_count") for cell in good.cells] == [None, 1, 2, 3]
-    said, printed = good.cells[3].outputs
-    assert (said.output_type, printed.text) == ("display_data", "6\n7\n")
+    numbers, printed = good.cells[3].outputs
+    assert (numbers.output_type, printed.text) == ("display_data", "6\n7\n")
     assert good.cells[0].source.endswith("It keeps <!--kept-->19%<!--/--> of it.")
     assert "good.ipynb wrote to stderr, cell 4: note" in done.stdout
     assert stale(tmp_path / "good.ipynb") is None

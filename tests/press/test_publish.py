@@ -138,9 +138,9 @@ def test_without_a_network_or_an_address_one_sentence_says_what_it_takes(host):
     assert re.fullmatch(r"Not installed: this takes a network and an address.*\n", stopped)
     assert here.asked() == []
     (here.packages / "offline").touch()
-    pip, told = here.run(ADDRESS, then="print('went on')").splitlines()
+    pip, line = here.run(ADDRESS, then="print('went on')").splitlines()
     assert pip.startswith("ERROR")
-    assert f"{told}\n" == stopped
+    assert f"{line}\n" == stopped
 
 
 def test_the_cell_goes_before_all_code_and_leaves_the_hash():
