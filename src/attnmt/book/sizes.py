@@ -27,8 +27,9 @@ OF_CAPTIONS = read_plan()["corpora"]["live"]  # where captions cannot be reached
 class Size:
     """How many pairs a chapter trains on, how large its models are, and how long they train."""
 
-    live_pairs: int  #: of the controlled corpus, for a model that is trained live.
-    slow_pairs: int  #: the same, for the networks of chapters 3 and 9, whose updates take longest.
+    #: of the controlled corpus, for a model that is trained live; chapters 3 and 9, whose updates
+    #: take longest, read a third and a half of them.
+    live_pairs: int
     live_recipe: Recipe  #: for these.
     curve_every: int  #: updates between two points of a live model's learning curve.
     grammar_pairs: int  #: of the controlled corpus, to look at.
@@ -57,7 +58,6 @@ class Sizes(dict[str, Size]):
 SIZES: Mapping[str, Size] = Sizes(
     quick=Size(
         live_pairs=1_000,
-        slow_pairs=1_000,
         live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
         curve_every=5,
         grammar_pairs=1_000,
@@ -71,7 +71,6 @@ SIZES: Mapping[str, Size] = Sizes(
     ),
     chapter=Size(
         live_pairs=LIVE_PAIRS,
-        slow_pairs=LIVE_PAIRS // 2,
         live_recipe=LIVE,
         curve_every=100,
         grammar_pairs=16_000,
@@ -85,7 +84,6 @@ SIZES: Mapping[str, Size] = Sizes(
     ),
     overnight=Size(
         live_pairs=OF_GRAMMAR["train"],
-        slow_pairs=OF_GRAMMAR["train"],
         live_recipe=Recipe(**OF_GRAMMAR["recipe"]),
         curve_every=125,
         grammar_pairs=64_000,
