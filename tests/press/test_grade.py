@@ -195,6 +195,7 @@ BROKEN = {
     "deep.ipynb": b"[" * 100_000,
     "future.ipynb": b'{"cells": [], "nbformat": 99, "nbformat_minor": 0, "metadata": {}}',
     "esc\x1b[2J.ipynb": b"{",
+    "J\udcfcrgen.ipynb": b"{",  # no Unicode, as in archives of old Windows
 }
 
 
