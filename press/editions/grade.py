@@ -59,7 +59,7 @@ class Row:
 
 UNCONTAINED = (
     "No container: answers can read and change your files, use the network, and end this program. "
-    "On Linux, install bubblewrap."
+    "On Linux, install bubblewrap, and allow it to make one."
 )
 COLUMNS = ("student", "exercise", "points", "feedback", "file")
 
@@ -188,6 +188,7 @@ def container(hidden: tuple[Path, ...]) -> tuple[str, ...]:
     ]
     seen = [ROOT / "src", ROOT / "results", ROOT / "book" / "_live"]
     seen += [Path(sys.prefix), Path(sys.base_prefix)]
+    seen = [one for one in seen if any(one.is_relative_to(place) for place in own)]  # others are
     command = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
     command += ["--dev", "/dev", "--proc", "/proc"]
     command += [word for place in sorted(own) for word in ("--tmpfs", str(place))]
@@ -200,7 +201,10 @@ def container(hidden: tuple[Path, ...]) -> tuple[str, ...]:
         )
     except OSError:  # there is no bubblewrap
         return ()
-    return () if done.returncode else tuple(command)
+    if done.returncode:
+        print("bubblewrap:", readable(done.stderr.decode(errors="replace").strip()))
+        return ()
+    return tuple(command)
 
 
 def verdict(

@@ -153,6 +153,14 @@ def test_in_a_container_an_answer_reaches_nothing(tmp_path, monkeypatch):
     assert found == "ValueError: ['kill', 'read', 'write', 'list', 'network']"
 
 
+def test_an_environment_behind_a_link_is_seen_in_the_container(tmp_path, monkeypatch):
+    if not grade.container((tmp_path,)):
+        pytest.skip("no bubblewrap, or it may not be used here")
+    (tmp_path / "venv").symlink_to(sys.prefix)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    assert grade.container((tmp_path / "answers",))
+
+
 @pytest.mark.slow
 def test_a_check_finds_what_it_reads_of_the_book(tmp_path):
     """In a container, too, where most of the book is hidden: models and their sentences."""
