@@ -415,7 +415,8 @@ def for_gradescope(rows: list[Row]) -> dict:
         }
         for row in rows
     ]
-    return {"score": sum(row.points for row in rows), "tests": tests}
+    found = "" if rows else "No notebook (.ipynb) was handed in."
+    return {"score": sum(row.points for row in rows), "tests": tests, "output": found}
 
 
 def main() -> int:

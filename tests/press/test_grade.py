@@ -280,7 +280,8 @@ def test_gradescope_gets_its_results_and_its_archive(handed_in, tmp_path, monkey
     monkeypatch.setattr(sys, "argv", ["grade", str(handed_in), "--gradescope", str(results)])
     assert grade.main() == 0
     found = json.loads(results.read_text())
-    assert found["score"] == 1
+    assert (found["score"], found["output"]) == (1, "")
+    assert "No notebook" in grade.for_gradescope([])["output"]
     assert {"name": "ex-one", "score": 1, "max_score": 1, "output": "correct"} in found["tests"]
     (tmp_path / "edition" / "press").mkdir(parents=True)
     (tmp_path / "edition" / "press" / "x.py").write_text("")
