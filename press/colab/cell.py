@@ -26,14 +26,14 @@ from subprocess import call
 REPOSITORY = "{repository}"
 if not util.find_spec("attnmt"):
     for name, least in (("torch", {torch}), ("numpy", {numpy})):
-        for found in metadata.distributions(name=name):
+        for found in [*metadata.distributions(name=name)][:1]:  # the one imported
             if tuple(map(int, found.version.split(".")[:2])) < least:
                 sys.exit(f"{{name}} {{found.version}} is too old: update it and restart")
     files = glob("attnmt*.whl") + glob("learning-to-align*.zip")
     book = f"./{{files[0]}}[book]" if files else f"attnmt[book] @ git+{{REPOSITORY}}"
     pip = [sys.executable, "-m", "pip", "install", "-q", book]
     if not (files or REPOSITORY) or call(pip):
-        sys.exit("Not installed: this takes a network and an address, or a wheel here")"""
+        sys.exit("Not installed: this takes a network, and an address or a wheel here")"""
 
 
 def floors(root: Path = ROOT) -> dict[str, tuple[int, ...]]:

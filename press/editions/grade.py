@@ -59,7 +59,7 @@ class Row:
 
 UNCONTAINED = (
     "No container: answers can read and change your files, use the network, and end this program. "
-    "On Linux, install bubblewrap."
+    "On Linux, install bubblewrap, and allow it to make one."
 )
 COLUMNS = ("student", "exercise", "points", "feedback", "file")
 
@@ -154,6 +154,7 @@ def is_check(node: ast.stmt) -> bool:
 SURROUNDINGS = {
     **{key: os.environ[key] for key in ("PATH", "LANG", "SYSTEMROOT") if key in os.environ},
     "PYTHONPATH": str(ROOT / "src"),
+    "PYTHONUTF8": "1",
     "MPLBACKEND": "agg",
     "OMP_NUM_THREADS": "1",
 }
@@ -187,6 +188,7 @@ def container(hidden: tuple[Path, ...]) -> tuple[str, ...]:
     ]
     seen = [ROOT / "src", ROOT / "results", ROOT / "book" / "_live"]
     seen += [Path(sys.prefix), Path(sys.base_prefix)]
+    seen = [one for one in seen if any(one.is_relative_to(place) for place in own)]  # others are
     command = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
     command += ["--dev", "/dev", "--proc", "/proc"]
     command += [word for place in sorted(own) for word in ("--tmpfs", str(place))]
@@ -199,7 +201,10 @@ def container(hidden: tuple[Path, ...]) -> tuple[str, ...]:
         )
     except OSError:  # there is no bubblewrap
         return ()
-    return () if done.returncode else tuple(command)
+    if done.returncode:
+        print("bubblewrap:", readable(done.stderr.decode(errors="replace").strip()))
+        return ()
+    return tuple(command)
 
 
 def verdict(
@@ -212,7 +217,7 @@ def verdict(
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name, "answer")
         folder.mkdir()
-        home = {"HOME": str(folder), "TMPDIR": str(folder), "GRADED": end}
+        home = dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR"), str(folder)) | {"GRADED": end}
         bound = ["--bind", str(folder), str(folder), "--chdir", str(folder)] if around else []
         with Path(name, "out").open("w+b") as out, Path(name, "err").open("w+b") as err:
             process = subprocess.Popen(
@@ -385,9 +390,12 @@ def grade(place: Path, jobs: int = 2) -> Iterator[tuple[Row, int, int]]:
 
 
 def write_gradebook(rows: list[Row], path: Path) -> None:
-    """Write rows as CSV aside, then rename; a field that a spreadsheet would compute gets a '."""
+    """Write rows as CSV aside, then rename; a field that a spreadsheet would compute gets a '.
+
+    What is no Unicode in the name of a folder, as an archive of old Windows may have, is escaped.
+    """
     aside = path.with_name(f".{path.name}.partial")
-    with aside.open("w", encoding="utf-8-sig", newline="") as file:
+    with aside.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         for row in rows:
@@ -407,7 +415,8 @@ def for_gradescope(rows: list[Row]) -> dict:
         }
         for row in rows
     ]
-    return {"score": sum(row.points for row in rows), "tests": tests}
+    found = "" if rows else "No notebook (.ipynb) was handed in."
+    return {"score": sum(row.points for row in rows), "tests": tests, "output": found}
 
 
 def main() -> int:
@@ -419,6 +428,7 @@ def main() -> int:
     parser.add_argument("--gradescope", type=Path, help="write them as Gradescope's results.json")
     parser.add_argument("--jobs", type=int, default=2, help="answers at a time (default 2)")
     options = parser.parse_args()
+    sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack letters of a name
     if not options.answers.exists():
         parser.error(f"there is no {options.answers}")
     if options.gradebook and not options.gradebook.absolute().parent.is_dir():

@@ -153,6 +153,14 @@ def test_in_a_container_an_answer_reaches_nothing(tmp_path, monkeypatch):
     assert found == "ValueError: ['kill', 'read', 'write', 'list', 'network']"
 
 
+def test_an_environment_behind_a_link_is_seen_in_the_container(tmp_path, monkeypatch):
+    if not grade.container((tmp_path,)):
+        pytest.skip("no bubblewrap, or it may not be used here")
+    (tmp_path / "venv").symlink_to(sys.prefix)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    assert grade.container((tmp_path / "answers",))
+
+
 @pytest.mark.slow
 def test_a_check_finds_what_it_reads_of_the_book(tmp_path):
     """In a container, too, where most of the book is hidden: models and their sentences."""
@@ -195,6 +203,7 @@ BROKEN = {
     "deep.ipynb": b"[" * 100_000,
     "future.ipynb": b'{"cells": [], "nbformat": 99, "nbformat_minor": 0, "metadata": {}}',
     "esc\x1b[2J.ipynb": b"{",
+    "J\udcfcrgen.ipynb": b"{",  # no Unicode, as in archives of old Windows
 }
 
 
@@ -271,7 +280,8 @@ def test_gradescope_gets_its_results_and_its_archive(handed_in, tmp_path, monkey
     monkeypatch.setattr(sys, "argv", ["grade", str(handed_in), "--gradescope", str(results)])
     assert grade.main() == 0
     found = json.loads(results.read_text())
-    assert found["score"] == 1
+    assert (found["score"], found["output"]) == (1, "")
+    assert "No notebook" in grade.for_gradescope([])["output"]
     assert {"name": "ex-one", "score": 1, "max_score": 1, "output": "correct"} in found["tests"]
     (tmp_path / "edition" / "press").mkdir(parents=True)
     (tmp_path / "edition" / "press" / "x.py").write_text("")
