@@ -1,4 +1,4 @@
-// What the theme and its companions leave out for those who hear a page or go by keys. In an edition in another language
+// What the theme and its companions leave out for those who hear a page, go by keys, search or print. In an edition in another language
 // also the words that they have in English alone: `siteWords`, from `site_words` in _config.yml.
 (() => {
   const words = window.siteWords ?? {};
@@ -17,6 +17,34 @@
   document.querySelectorAll(".bd-article-container summary[aria-label]").forEach((one) => one.removeAttribute("aria-label"));
   for (const head of document.querySelectorAll("th.head")) {
     if (!head.textContent.trim()) head.replaceWith(document.createElement("td"));
+  }
+  // On a phone a row of a broad table is a card: its cells bear their columns' names.
+  for (const cell of document.querySelectorAll(":is(.full-width, .verdicts) td:not(:first-child)")) {
+    cell.dataset.label = cell.closest("table").rows[0].cells[cell.cellIndex].textContent;
+  }
+  // Paper is light.
+  const page = document.documentElement;
+  let theme;
+  window.addEventListener("beforeprint", () => {
+    theme = page.dataset.theme;
+    page.dataset.theme = "light";
+  });
+  window.addEventListener("afterprint", () => (page.dataset.theme = theme));
+  // Below a page that was found stands a sentence with the word, not the code of a cell.
+  if (typeof Search !== "undefined") {
+    Search.makeSearchSummary = (html, words, anchor) => {
+      const found = new DOMParser().parseFromString(html, "text/html").querySelector("[role=main]");
+      found?.querySelectorAll(".headerlink, annotation, details.run-chapter").forEach((one) => one.remove());
+      const part = (anchor && found?.querySelector(anchor)) || found;
+      const texts = [...(part?.querySelectorAll("p, li, dd") ?? [])].map((one) => one.textContent);
+      const sentences = texts.flatMap((text) => text.replace(/\s+/g, " ").split(/(?<=[.?!:]) /));
+      const at = sentences.findIndex((text) => [...words].some((word) => text.toLowerCase().includes(word.toLowerCase())));
+      const shown = sentences.slice(Math.max(at, 0)).join(" ");
+      const summary = document.createElement("p");
+      summary.className = "context";
+      summary.textContent = shown.length > 240 ? shown.slice(0, shown.lastIndexOf(" ", 240)) + " …" : shown;
+      return summary;
+    };
   }
 
   const rename = () => {

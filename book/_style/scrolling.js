@@ -1,6 +1,7 @@
-// A figure, a formula or a live box's picture that is wider than a phone scrolls sideways. While it does, keys can scroll it, too, and a screen
-// reader says what it is.
+// What is wider than a phone scrolls sideways, and fades where it goes on. While it does, keys can scroll it, too, and a
+// screen reader says what it is.
 (() => {
+  const THEIRS = "pre, .pst-scrollable-table-container"; // the theme lets keys reach them
   const FORMULA = { en: "formula", ko: "수식" };
 
   // "Fig. 3.1"; without a number, what the picture shows; of a formula its number.
@@ -16,6 +17,9 @@
 
   const scrolls = (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
 
+  const goesOn = ({ target: box }) =>
+    box.toggleAttribute("data-more", scrolls(box) && box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+
   function tell(box, wide) {
     if (wide) {
       box.tabIndex = 0;
@@ -28,7 +32,14 @@
 
   const sizes = new ResizeObserver((changed) => {
     const measured = changed.map(({ target }) => [target, scrolls(target)]); // before anything is written
-    measured.forEach(([box, wide]) => tell(box, wide));
+    for (const [box, wide] of measured) {
+      goesOn({ target: box });
+      if (!box.matches(THEIRS)) tell(box, wide);
+    }
   });
-  document.querySelectorAll("figure, div.math > .formula, .live-scroll:not([role])").forEach((box) => sizes.observe(box));
+  const OURS = "figure, div.math > .formula, .live-scroll:not([role])";
+  for (const box of document.querySelectorAll(`${OURS}, ${THEIRS}`)) {
+    sizes.observe(box);
+    box.addEventListener("scroll", goesOn, { passive: true });
+  }
 })();

@@ -16,6 +16,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from attnmt.book.figures.forest import forest
 from attnmt.book.tables import with_range
 from attnmt.evidence.claims import KINDS
 from attnmt.evidence.plan import TITLES, planned, results_folder
@@ -90,13 +91,17 @@ def running_times(root: Path) -> list[str]:
 
 
 def claims_list(root: Path) -> list[str]:
-    """How the list came out, and for each kind of row its table, folded."""
+    """How the list came out; of each kind a forest plot of the tally, and the table, folded."""
     rows = judge()
     lines = summary(rows).splitlines()
     for kind, title in KINDS.items():
         some = [row for row in rows if row.claim.kind == kind]
-        lines += ["", f":::{{dropdown}} {kind}. {title} ({len(some)} rows)"]
-        lines += [*verdict_table(some).splitlines(), ":::"]
+        tally = forest([row for row in some if row.decision and not row.claim.outside])
+        picture = ["````{raw} html", *tally._repr_html_().splitlines(), "````"]
+        folded = [f":::{{dropdown}} {kind}. {title} ({len(some)} rows)"]
+        above = kind == "A"  # the papers' own comparisons are seen at once
+        lines += ["", *(picture + folded if above else folded + picture)]
+        lines += ["", *verdict_table(some).splitlines(), ":::"]
     return lines
 
 
@@ -144,7 +149,7 @@ LISTS: dict[str, tuple[str, str, Callable]] = {  # its files, its class, and its
     "exercise-index": ("book/*", "exercise-index", exercise_index),
     "time-to-learn": ("book/*", "time-to-learn", time_to_learn),
     "running-times": ("book/*", "running-times", running_times),
-    "claims-list": ("results/**/*", "wide-table claims-list", claims_list),
+    "claims-list": ("results/**/*", "claims-list", claims_list),
     "trained-models": ("results/*.json", "wide-table", trained_models),
 }
 

@@ -9,6 +9,8 @@
 - Alignment figures inline, so that the titles of their cells show under the mouse.
 - The package's page does not list the fields of named tuples once more: their class tells of them.
 - Printed tables keep their columns: where they are too wide they scroll, and only sentences wrap.
+- A verdict is a badge; a notebook's table of verdicts is folded below their numbers.
+- A page for addresses that lead nowhere, whose links work at any depth.
 - No icons as scripts: the theme brings Font Awesome twice, as fonts (0.3 MB) and as JavaScript
   (1.5 MB). The fonts suffice.
 - No thebe (it runs code on other people's servers): its scripts name another server.
@@ -21,6 +23,7 @@ import json
 import math
 import re
 import textwrap
+from collections import Counter
 from html import escape, unescape
 from itertools import count
 from pathlib import Path
@@ -54,6 +57,7 @@ COMMAND = ".venv/bin/python -m pip install jupyterlab && .venv/bin/jupyter lab {
 OPEN_PARTS = 2  # of the sidebar: Start, and Chapters
 COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
 LETTERS = 100  # in a line; a longer one is no row of a table
+VERDICT = re.compile(r"([a-z ]*[a-z])[;: ]*(.*)", re.DOTALL)  # its word, and what is said of it
 PICTURE = re.compile(r'<img\b[^>]*\bsrc="[^"]*_images/([^"]+)"[^>]*>')
 ASIDE = (nodes.Admonition, nodes.table, nodes.figure, nodes.list_item, nodes.block_quote)
 DESCRIPTION = 200  # letters at most; a paragraph under 40 describes nothing
@@ -189,6 +193,8 @@ def describe(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None
 ) -> None:
     """Say what a page is, also to sphinxext-opengraph, which runs after this."""
+    if pagename == "404":  # it is shown at every address that leads nowhere
+        context["metatags"] = f'<base href="{app.config.ogp_site_url or "/"}">'
     if doctree is None:
         return
     # docutils says once more how wide a phone is
@@ -264,6 +270,32 @@ def keep_columns(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             block["classes"] += ["columns", f"letters-{10 * math.ceil(longest / 10)}"]
 
 
+def badge(verdict: str) -> str:
+    return f'<span class="verdict {verdict.replace(" ", "-")}">{verdict}</span>'
+
+
+def mark_verdicts(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """In a table of verdicts each is a badge; a notebook's table is folded below their numbers."""
+    for table in list(doctree.findall(nodes.table)):
+        head, *rows = table.findall(nodes.row)
+        if head[0].astext() != "verdict":
+            continue
+        table["classes"].append("verdicts")
+        counts: Counter[str] = Counter()
+        for row in rows:
+            text = next(row.findall(nodes.Text))
+            verdict, rest = VERDICT.fullmatch(text).groups()
+            counts[verdict] += 1
+            shown = [nodes.raw("", badge(verdict), format="html"), nodes.Text(f" {rest}")]
+            text.parent.replace(text, shown)
+        if app.env.doc2path(docname).endswith(".ipynb"):
+            words = " ".join(f"{badge(verdict)} {number}" for verdict, number in counts.items())
+            folded = f'<details class="rows"><summary>{len(rows)} rows: {words}</summary>'
+            parts = (folded, "</details>")
+            opened, closed = (nodes.raw("", part, format="html") for part in parts)
+            table.replace_self([opened, table, closed])
+
+
 def skip_tuple_fields(
     app: Sphinx, what: str, name: str, member: object, skip: bool, options: dict
 ) -> bool | None:
@@ -289,6 +321,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("html-page-context", pass_evidence)
     app.connect("doctree-resolved", inline_alignments)
     app.connect("doctree-resolved", keep_columns)
+    app.connect("doctree-resolved", mark_verdicts)
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("build-finished", drop_icon_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

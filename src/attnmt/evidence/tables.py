@@ -49,25 +49,25 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def verdict_table(rows: Sequence[Row]) -> str:
-    """The rows as a Markdown table: the verdict, the paper's difference beside ours, the cost.
+    """The rows as a Markdown table: the verdict, the claim, the paper's difference beside ours.
 
-    Beside the paper's difference stands where it lies: inside, above or below our interval.
+    Below the claim stand its kind, the seeds and the cost of its systems, and its place, in small
+    print. Beside the paper's difference stands where it lies: inside, above or below our interval.
     """
-    head = ("verdict", "claim", "theirs", "ours", "kind", "seeds", "trained", "where")
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines = ["| verdict | claim | theirs | ours |", "|---|---|---|---|"]
     for row in rows:
         claim = row.claim
         there = claim.their_difference
         theirs = "–" if there is None else _signed(there, claim)
+        kind = f"Kind {claim.kind}" + (f": {claim.altered}" if claim.altered else "")
+        seeds = " and ".join(str(number) for number in claim.seeds if number)
+        below = [kind, f"Seeds: {seeds}" if seeds else "", *(one.text for one in row.trained)]
+        place = f"{claim.paper}, {claim.place}" + (f"; {claim.also}" if claim.also else "")
         cells = [
             row.verdict_in_full,
-            claim.claim,
+            f"{claim.claim}<br><small>{'. '.join(filter(None, [*below, place]))}</small>",
             ", ".join(filter(None, (theirs, row.theirs_lies))),
             (row.ours or "–") + twice_as_long(row),
-            claim.kind + (f": {claim.altered}" if claim.altered else ""),
-            " and ".join(str(number) for number in claim.seeds if number) or "–",
-            ". ".join(one.text for one in row.trained) or "–",
-            f"{claim.paper}, {claim.place}" + (f"; {claim.also}" if claim.also else ""),
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

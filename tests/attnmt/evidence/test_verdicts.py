@@ -168,20 +168,20 @@ def test_the_table_shows_the_verdict_first_and_cost_trials_and_what_is_missing(w
     chosen = ("l1-reverse", "l1-feeding", "l4-local-p-dot", "b1-phrase-based")
     (without_runs,) = judge_runs(some("l1-ladder-feeding"), lambda *_: [])
     lines = verdict_table([*(whole[id] for id in chosen), without_runs]).splitlines()
-    assert lines[0] == "| verdict | claim | theirs | ours | kind | seeds | trained | where |"
+    assert lines[0] == "| verdict | claim | theirs | ours |"
     reverse, feeding, local_p, phrases, ladder = lines[2:]
     assert reverse.startswith("| same sign; trials: neither side | ")
-    assert "| +1.3, below | +6.2 (" in reverse and "| A | 3 and 3 |" in reverse
+    assert "| +1.3, below | +6.2 (" in reverse and "<small>Kind A. Seeds: 3 and 3. " in reverse
     assert "sutskever: 6,250 updates, " in reverse
     assert "CPU-seconds; no trials of its own; not converged after 6,250 updates" in reverse
     power = min(whole["l1-feeding"].power, whole["l1-feeding"].power_seen)
     assert feeding.startswith(f"| undecided (power {power:.0%}); trials: one side | ")
-    assert "| B: here with dot; theirs with location | " in feeding
+    assert "<small>Kind B: here with dot; theirs with location. " in feeding
     outside = "| outside the tally (duplicate: l4-local-p-dot-feeding); opposite sign; trials: "
     assert local_p.startswith(outside)
     assert "| waiting: ladder-feeding-multi30k has 0 of 3 seeds (power " in ladder
     assert phrases.startswith("| not run: no phrase-based system was trained here | ")
-    assert "| +0.5 | – | A | – | – |" in phrases
+    assert "<small>Kind A. Bahdanau et al. 2015, Table 1, abstract</small> | +0.5 | – |" in phrases
 
 
 # ------------------------------------------------------------------------------- what was measured

@@ -339,7 +339,8 @@ def _title(mark: Mark) -> str:
 
 
 def _bold(words: str, row: Row) -> str:
-    return escape(words).replace(row.verdict, f"<b>{row.verdict}</b>", 1)
+    name = "outside" if row.claim.outside else row.verdict.replace(" ", "-")  # for the style sheet
+    return escape(words).replace(row.verdict, f'<b class="verdict {name}">{row.verdict}</b>', 1)
 
 
 def _margin(row: Row, across: Axis) -> str:
