@@ -26,6 +26,7 @@ FORMULA = re.compile(r"(?s)\$\$.+?\$\$")
 FOLDED = {"hide-input", "hide-cell", "remove-input"}
 APART = re.compile(r"(?ms)^(:{3,})\{(?:exercise|solution)\}.*?^\1$")  # from what is read
 EXERCISE = re.compile(r"(?m)^:{3,}\{exercise\} (.+)\n:label: ([\w-]+)")
+SLIDE_ONLY = "slide-only"  # the tag of a cell that the page does not have
 HEADING = re.compile(r"(?m)^## (?:Exercises|연습 문제)$")  # from here on is work
 MINUTES = re.compile(r"\((open, |열린 문제, )?(\d+)(?: minutes|분)\)$")
 
@@ -74,7 +75,8 @@ def body_cells(path: Path) -> list[Cell]:
     for cell in kept:
         if cell.cell_type == "markdown":
             cell.source = APART.sub("", cell.source)
-    return [cell for cell in kept if cell.source.strip() and "remove-cell" not in tags(cell)]
+    hidden = {"remove-cell", SLIDE_ONLY}
+    return [cell for cell in kept if cell.source.strip() and not hidden & tags(cell)]
 
 
 def without_code(text: str) -> str:

@@ -18,20 +18,49 @@ function beyond(slide) {
   return Math.max(0, ...pictures, ...formulas, ...boxes.flatMap((b) => [b.right - right, b.bottom - bottom]));
 }
 
-// The largest size that fits; beside a picture, which takes what is left, the usual one.
+// The largest size that fits; beside a picture, which takes what is left, the usual one. A picture that is not wide stands
+// beside its text; one that is a step lies on the one before.
 function fit(slide) {
-  const picture = slide.querySelector(".picture img, .picture svg");
+  const [picture, ...over] = slide.querySelectorAll(".picture");
+  const text = slide.querySelector(".item:not(.picture)");
   if (picture) {
-    const box = picture.viewBox?.baseVal ?? { width: picture.naturalWidth, height: picture.naturalHeight };
-    picture.parentElement.classList.toggle("tall", box.width < 1.7 * box.height);
+    const { width, height } = sizes(picture.firstElementChild);
+    const header = slide.querySelector("header");
+    if (text && width < 1.5 * height) {
+      slide.classList.add("beside");
+      picture.style.cssText = `left: 440px; right: 14px; bottom: 34px; top: ${header.offsetTop + header.offsetHeight + 8}px`;
+    }
   }
   for (let size = picture ? 1 : 1.25; size > 0.78; size -= 0.03) {
     slide.style.setProperty("--fit", size.toFixed(2));
-    if (beyond(slide) <= 1) return;
+    if (beyond(slide) <= 1) break;
   }
-  // Wide letters, as where DejaVu is the only font: the words stand beside the picture after all.
-  if (picture && picture.parentElement.clientHeight < 400 && picture.clientHeight < 260)
-    picture.parentElement.classList.add("tall");
+  for (const { style } of over)
+    style.cssText = `left: ${picture.offsetLeft}px; top: ${picture.offsetTop}px; width: ${picture.offsetWidth}px; height: ${picture.offsetHeight}px`;
+}
+
+const sizes = (picture) => picture.viewBox?.baseVal ?? { x: 0, y: 0, width: picture.naturalWidth, height: picture.naturalHeight };
+
+// Of a picture that is too large for its letters, only the part that its cell names.
+function cut(picture) {
+  const [left, top, right, bottom] = picture.dataset.part.split(" ").map(Number);
+  const { x, y, width, height } = sizes(picture);
+  const [w, h] = [(right - left) * width, (bottom - top) * height];
+  const svg = (of, inside = "") => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    Object.entries(of).forEach(([name, value]) => made.setAttribute(name, value));
+    made.innerHTML = inside;
+    return made;
+  };
+  const frame = svg({ viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": picture.alt ?? picture.getAttribute("aria-label") });
+  picture.replaceWith(frame);
+  if (!picture.viewBox) picture = svg({}, `<image href="${picture.src}" width="${width}" height="${height}"/>`);
+  frame.append(picture); // an svg in an svg shows nothing beyond its box
+  picture.removeAttribute("role");
+  picture.removeAttribute("aria-label");
+  picture.setAttribute("viewBox", `${x + left * width} ${y + top * height} ${w} ${h}`);
+  picture.setAttribute("width", w);
+  picture.setAttribute("height", h);
 }
 
 // Whether a control on the slide needs this key itself; all others lead through the slides.
@@ -44,6 +73,7 @@ async function startSlides() {
   await Promise.allSettled([...document.fonts].map((font) => font.load()));
   await Promise.allSettled([...document.images].map((image) => image.decode()));
   const reveal = document.querySelector(".reveal");
+  reveal.querySelectorAll("[data-part]").forEach(cut);
   reveal.classList.add("fitting");
   reveal.querySelectorAll("section").forEach(fit);
   reveal.classList.remove("fitting");

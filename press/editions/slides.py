@@ -9,14 +9,18 @@ Type* in the property inspector:
     skip              is left out
 
 Prose that is not marked is said, too: speaker notes. Code, pictures and tables that are not marked
-are left out, and so are all exercises. In a marked cell, the prose is said; formulas, lists,
-figures, tables, live boxes and outputs are shown, and so are sentences that are wholly bold. A code
-cell shows its source only if it is tagged `slide-code`. A cell of Markdown that is tagged
-`slide-only` is shown with all its prose, and is left out of the page; between `<!--` and `-->` it
-is not seen where a notebook is opened, in Colab, either.
+are left out, and so are all exercises and strips of symbols. In a marked cell, the prose is said;
+formulas, lists, figures, tables, live boxes and outputs are shown, and so are sentences that are
+wholly bold. A code cell shows its source only if it is tagged `slide-code`. A cell of Markdown that
+is tagged `slide-only` is shown with all its prose, and is left out of the page; between `<!--` and
+`-->` it is not seen where a notebook is opened, in Colab, either.
 
-Each heading begins a slide. A slide has one large thing: what comes after a picture, a table, a
-list, code or a formula of several lines begins the next one, under the same heading.
+Each heading begins a slide; the heading of a `slide-only` cell is the title of what comes after it,
+until the next. A slide has one large thing: what comes after a picture, a table, a list, code or a
+formula of several lines begins the next one, under the same heading. But a picture that is a
+fragment takes the place of the picture before. Where the letters of a cell's pictures would be too
+small, `slideshow.parts` cuts them: "left top right bottom" for each slide, as shares of the sides.
+Such a cell shows nothing else.
 """
 
 from __future__ import annotations
@@ -47,10 +51,8 @@ from press.source import without_docstrings
 
 FOLDER = "slides"  # beside the folder of the pages
 SHOWN = ("slide", "subslide", "fragment")
-ONLY = "slide-only"  # the tag of a cell that the page does not have
 CODE = "slide-code"  # the tag of a code cell whose source is shown
 SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
-CAPTION_WORDS = 30  # of a figure; a longer caption is said
 ROWS = {"table": 9, "sentences": 4, "forest": 4, "code": 18, "output": 18}  # on one slide
 SENTENCE = 60  # letters; a table with a longer row is one of sentences
 THINGS = 4  # on one slide, at most
@@ -58,6 +60,7 @@ SHORT = 4  # lines of output that leave room for a picture
 LIVE = """<link rel="stylesheet" href="../_static/live/see.css">
 <script type="module" src="../_static/live/page.mjs"></script>"""
 SILENT = (nodes.target, nodes.comment, nodes.Invisible, nodes.title)
+APART = {"exercise", "solution", "symbols"}  # classes of what is neither shown nor said
 SEEN = (nodes.figure, nodes.image, nodes.raw, nodes.table)  # are no notes
 LISTS = (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list)
 
@@ -68,8 +71,9 @@ def marks(cells: list[nbformat.NotebookNode]) -> list[str]:
     """The slide type of each cell; empty where there is none."""
     found = []
     for cell in cells:
-        kind = cell.metadata.get("slideshow", {}).get("slide_type", "")
-        found.append("" if kind == "-" else kind or ("slide" if ONLY in reading.tags(cell) else ""))
+        usual = "slide" if reading.SLIDE_ONLY in reading.tags(cell) else ""
+        kind = cell.metadata.get("slideshow", {}).get("slide_type", usual)
+        found.append("" if kind == "-" else kind)
     return found
 
 
@@ -147,14 +151,18 @@ class Deck:
     def show(self, kind: str, html: str, *, large: bool = True) -> None:
         """On the slide, or on a new one where one begins or this one is full."""
         titled = len(self.slides) == 1  # on the title's slide stands nothing large
-        if self.begins or (self.slides[-1].full and (large or not titled)):
+        fragment = self.marks[self.cell] == "fragment"
+        pictured = "item picture" in "".join(self.slides[-1].shown)
+        over = fragment and kind == "picture" and pictured and not self.parts()
+        if self.begins or (self.slides[-1].full and (large or not titled) and not over):
             heading = self.heading
             self.slides.append(Slide(heading.title, heading.level, heading.above))
             self.slides[-1].notes, self.waiting = self.waiting, []
             self.begins = False
         slide = self.slides[-1]
-        step = self.marks[self.cell] == "fragment" and slide.shown
+        step = fragment and slide.shown
         more = f' fragment" data-fragment-index="{self.cell}' if step else ""
+        more = " over" + more if over and step else more
         slide.shown.append(f'<div class="item {kind}{more}">{html}</div>')
         slide.full = slide.full or large or len(slide.shown) == THINGS
         if "BLEU" in html and kind in ("picture", "table", "output"):
@@ -188,7 +196,7 @@ class Deck:
     def block(self, node: nodes.Node) -> None:
         kind = self.mark(node)
         classes = set(node.get("classes", ())) if isinstance(node, nodes.Element) else set()
-        if isinstance(node, SILENT) or kind == "skip" or classes & {"exercise", "solution"}:
+        if isinstance(node, SILENT) or kind == "skip" or classes & APART:
             return
         if isinstance(node, SlideOnly):
             for child in node.children:
@@ -209,6 +217,8 @@ class Deck:
             self.picture(node[0], node)
         elif isinstance(node, nodes.image | nodes.raw):
             self.picture(node)
+        elif isinstance(node, nodes.paragraph) and isinstance(node[0], nodes.image):
+            self.picture(node[0])
         elif "live-figure" in node["classes"]:
             self.live(*node.children)
         elif isinstance(node, nodes.table):
@@ -244,31 +254,33 @@ class Deck:
             self.show("table", self.html(some))
 
     def picture(self, node: nodes.Node, figure: nodes.Element | None = None) -> None:
-        """A picture with its number, and its caption if that is short; or a table in HTML."""
+        """A picture or parts of it, with its number; its caption is said. Or a table in HTML."""
         html = node.astext() if isinstance(node, nodes.raw) else self.html(node)
         caption = figure.next_node(nodes.caption) if figure else None
         if html.startswith('<div class="forest"'):
             self.forest(html)
         elif html.startswith(("<img", "<svg")):
-            if html.startswith("<svg"):  # names that no other picture of the deck has
-                ids = rf"\1s{len(self.slides)}-{self.cell}-"
-                html = re.sub(r'(\bid="|url\(#|href="#)', ids, html)
-            self.show("picture", f"{html}<p>{self.label(figure)}</p>")
+            for part in self.parts() or [""]:
+                kept = f' data-part="{part}"' if part else ""
+                some = html[:4] + kept + html[4:]
+                if html.startswith("<svg"):  # names that no other picture of the deck has
+                    ids = rf"\1s{len(self.slides)}-{self.cell}-"
+                    some = re.sub(r'(\bid="|url\(#|href="#)', ids, some)
+                number = f"<p>{self.number(figure)}</p>" if figure else ""
+                self.show("picture", some + number)
         else:
             self.show("text", html, large=False)
         if caption:
             self.add_notes(nodes.paragraph("", "", *caption.children))
 
-    def label(self, figure: nodes.Element | None) -> str:
-        """What stands below a picture."""
-        if figure is None:
-            return ""
+    def parts(self) -> list[str]:
+        return self.cells[self.cell].metadata.get("slideshow", {}).get("parts", [])
+
+    def number(self, figure: nodes.Element) -> str:
+        """What stands below a picture: under it the page has the figure."""
         numbers = self.builder.fignumbers.get("figure", {}).get("".join(figure["ids"][:1]), ())
         form = self.builder.config.numfig_format.get("figure", "Fig. %s")
-        number = form.replace("%s", ".".join(map(str, numbers))) if numbers else ""
-        caption = figure.next_node(nodes.caption)
-        short = caption and len(caption.astext().split()) <= CAPTION_WORDS
-        return f"{number} {self.span(caption.children) if short else ''}".strip()
+        return form.replace("%s", ".".join(map(str, numbers))) if numbers else ""
 
     def forest(self, html: str) -> None:
         """A forest plot: under each axis as many of its claims as a slide has room for."""
@@ -299,7 +311,7 @@ class Deck:
             if "stream" in output["classes"]:
                 self.printed(output.astext().strip("\n").splitlines(), beside=pictures)
             elif not isinstance(output, nodes.literal_block) or "output" not in output["classes"]:
-                self.item(output)
+                self.item(output, whole=True)
 
     def code(self, source: str) -> None:
         for piece in pieces_of(source):
@@ -311,7 +323,7 @@ class Deck:
         signed = [line for line in lines if line.startswith(SIGNATURE)]
         self.signature = signed[0] if signed else self.signature
         lines = [line for line in lines if line not in signed]
-        if beside and len(lines) > SHORT:
+        if self.parts() or (beside and len(lines) > SHORT):
             return
         for some in dealt(lines, "output"):
             html = f"<pre><code>{escape(chr(10).join(some))}</code></pre>"
@@ -366,13 +378,13 @@ class SlideOnlyDirective(SphinxDirective):
 
 def wrap(app: Sphinx, docname: str, source: list[str]) -> None:
     """Put the cells that only the slides have into such directives."""
-    if ONLY not in source[0] or not app.env.doc2path(docname).endswith(".ipynb"):
+    if reading.SLIDE_ONLY not in source[0] or not app.env.doc2path(docname).endswith(".ipynb"):
         return
     notebook = nbformat.reads(source[0], as_version=4)
     for cell in notebook.cells:
-        if cell.cell_type == "markdown" and ONLY in reading.tags(cell):
+        if cell.cell_type == "markdown" and reading.SLIDE_ONLY in reading.tags(cell):
             text = cell.source.strip().removeprefix("<!--").removesuffix("-->").strip()
-            cell.source = f":::::::{{{ONLY}}}\n{text}\n:::::::"
+            cell.source = f":::::::{{{reading.SLIDE_ONLY}}}\n{text}\n:::::::"
     source[0] = nbformat.writes(notebook)
 
 
@@ -404,7 +416,7 @@ def write(
 
 def setup(app: Sphinx) -> dict:
     app.add_node(SlideOnly, html=(skip, None))
-    app.add_directive(ONLY, SlideOnlyDirective)
+    app.add_directive(reading.SLIDE_ONLY, SlideOnlyDirective)
     app.connect("source-read", wrap)
     app.connect("html-page-context", write, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
