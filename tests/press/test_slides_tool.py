@@ -112,7 +112,7 @@ SOLVED = (
 
 
 @pytest.mark.parametrize(
-    ("cell", "seen", "notes", "unseen"),
+    ("cell", "seen", "spoken", "unseen"),
     [
         (
             md("It is so. **Is it?** Of *course*.", "fragment"),
@@ -132,11 +132,11 @@ SOLVED = (
         (code("import sys", printed("1\n2"), tags=["remove-cell"]), "", "", "2"),
     ],
 )
-def test_a_cells_slide_type_says_what_is_shown_and_what_is_said(deck, cell, seen, notes, unseen):
+def test_a_cells_slide_type_says_what_is_shown_and_what_is_said(deck, cell, seen, spoken, unseen):
     made = deck(md("## S\n\n- first"), cell)
     on, in_notes = (packed(text_of("".join(map(part, made.slides[1:])))) for part in (shown, notes))
-    assert packed(seen) in on and packed(notes) in in_notes and packed(unseen) not in on
-    assert notes or in_notes == ""
+    assert packed(seen) in on and packed(spoken) in in_notes and packed(unseen) not in on
+    assert spoken or in_notes == ""
 
 
 def test_what_is_said_keeps_its_order_and_nothing_is_lost(deck):
