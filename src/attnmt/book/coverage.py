@@ -29,7 +29,7 @@ class Coverage:
     skipped: list[int]  #: places of source words that are left out.
     #: content words that are written too often, and how many times too often.
     repeated: Counter[str]
-    source: int  #: source words that could be skipped: those with a content word as partner.
+    source: int  #: source words that could be skipped, those with a content word as partner.
     target: int  #: content words of the translation.
 
     @property

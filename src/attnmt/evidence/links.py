@@ -182,7 +182,7 @@ class Gold:
     """One pair of ``test_2016_flickr`` and its links."""
 
     index: int  #: of its line, from 0.
-    #: of the German and the English sentence: its words, in lower case, with one space between two.
+    #: of the German and the English sentence, its words in lower case, with one space between two.
     sha256: tuple[str, str]
     words: tuple[int, int]  #: how many the German and the English sentence have.
     by: dict[str, Drawn]  #: the links, by each of ``BY``.

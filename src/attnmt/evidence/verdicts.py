@@ -159,7 +159,7 @@ class Row:
     missing: str = ""  #: what is missing, if it has no decision.
     power: float | None = None  #: that was expected of a row of kind A or B, in its group.
     power_seen: float | None = None  #: the same by the scatter that was seen.
-    trained: tuple[Trained, ...] = ()  #: each of its systems, once: cost, trials and convergence.
+    trained: tuple[Trained, ...] = ()  #: cost, trials and convergence of its systems, each once.
     #: the difference after twice the updates, if both systems were trained so.
     doubled: float | None = None
 
