@@ -28,7 +28,7 @@ class Size:
     """How many pairs a chapter trains on, how large its models are, and how long they train."""
 
     #: of the controlled corpus, for a model that is trained live; chapters 3 and 9, whose updates
-    #: take longest, read a third and a half of them.
+    #: take longest, read half of them.
     live_pairs: int
     live_recipe: Recipe  #: for these.
     curve_every: int  #: updates between two points of a live model's learning curve.
