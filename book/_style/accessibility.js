@@ -13,8 +13,9 @@
       for (const [name, value] of Object.entries(attributes)) part.setAttribute(name, value);
     }
   }
-  // What is folded is named by its words, and an empty head of a column is no head.
-  document.querySelectorAll(".bd-article-container summary[aria-label]").forEach((one) => one.removeAttribute("aria-label"));
+  // What is folded, and the search, are named by their words, and an empty head of a column is no head.
+  const named = ".bd-article-container summary[aria-label], .search-button-field";
+  document.querySelectorAll(named).forEach((one) => one.removeAttribute("aria-label"));
   for (const head of document.querySelectorAll("th.head")) {
     if (!head.textContent.trim()) head.replaceWith(document.createElement("td"));
   }
