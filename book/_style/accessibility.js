@@ -13,8 +13,9 @@
       for (const [name, value] of Object.entries(attributes)) part.setAttribute(name, value);
     }
   }
-  // What is folded is named by its words, and an empty head of a column is no head.
-  document.querySelectorAll(".bd-article-container summary[aria-label]").forEach((one) => one.removeAttribute("aria-label"));
+  // What is folded, and the search, are named by their words, and an empty head of a column is no head.
+  const named = ".bd-article-container summary[aria-label], .search-button-field";
+  document.querySelectorAll(named).forEach((one) => one.removeAttribute("aria-label"));
   for (const head of document.querySelectorAll("th.head")) {
     if (!head.textContent.trim()) head.replaceWith(document.createElement("td"));
   }
@@ -34,12 +35,12 @@
   if (typeof Search !== "undefined") {
     Search.makeSearchSummary = (html, words, anchor) => {
       const found = new DOMParser().parseFromString(html, "text/html").querySelector("[role=main]");
-      found?.querySelectorAll(".headerlink, annotation, details.run-chapter").forEach((one) => one.remove());
+      found?.querySelectorAll(".headerlink, annotation, details.run-chapter, nav, table").forEach((one) => one.remove());
       const part = (anchor && found?.querySelector(anchor)) || found;
-      const texts = [...(part?.querySelectorAll("p, li, dd") ?? [])].map((one) => one.textContent);
+      const texts = [...(part?.querySelectorAll("p, dd:not(:has(p)), li:not(:has(p))") ?? [])].map((one) => one.textContent);
       const sentences = texts.flatMap((text) => text.replace(/\s+/g, " ").split(/(?<=[.?!:]) /));
-      const at = sentences.findIndex((text) => [...words].some((word) => text.toLowerCase().includes(word.toLowerCase())));
-      const shown = sentences.slice(Math.max(at, 0)).join(" ");
+      const hits = sentences.map((text) => [...words].filter((word) => text.toLowerCase().includes(word.toLowerCase())).length);
+      const shown = sentences.slice(hits.indexOf(Math.max(...hits))).join(" ");
       const summary = document.createElement("p");
       summary.className = "context";
       summary.textContent = shown.length > 240 ? shown.slice(0, shown.lastIndexOf(" ", 240)) + " …" : shown;

@@ -25,6 +25,10 @@ Here is a paragraph that only leads to what stands below it:
 The first paragraph that tells *something*, of `<unk>` and more.
 
 ![one](a.png) ![two](b.svg) ![three](c.svg)
+
+| verdict | claim |
+|---|---|
+| same sign; trials: one side | It helps. |
 """
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" {} viewBox="0 0 40.4 9.6"></svg>'
 
@@ -54,6 +58,8 @@ def built(tmp_path_factory):
             "source_suffix": {".md": "markdown"},  # Sphinx keeps its default from app to app
             "html_title": "A book",
             "html_baseurl": address,
+            "html_additional_pages": {"404": "404.html"},
+            "templates_path": [str(ROOT / "book" / "_templates")],
             "myst_enable_extensions": ["dollarmath"],
             "ogp_description_length": 0,
             "ogp_social_cards": {"image_mini": "a.png"},
@@ -100,6 +106,19 @@ def test_with_an_address_a_page_has_a_card(built):
     card = meta["og:image"].removeprefix(ADDRESS)
     with Image.open(folder / card) as picture:
         assert picture.size[0] > 1_000 and len(picture.getcolors(1 << 24)) > 10  # letters, a mark
+
+
+def test_links_of_the_page_for_lost_addresses_begin_at_the_top(built):
+    for address, base in (("", "/"), (ADDRESS, ADDRESS)):
+        page = (built(address)[1] / "404.html").read_text(encoding="utf8")
+        assert BeautifulSoup(page, "html.parser").base["href"] == base
+        assert page.index("<base") < page.index("<link") and "Page not found" in page
+
+
+def test_a_verdict_is_a_badge_of_its_word(built):
+    verdict = BeautifulSoup(built()[0], "html.parser").table.td
+    assert verdict.text.strip() == "same sign trials: one side"
+    assert verdict.span["class"] == ["verdict", "same-sign"] and verdict.span.text == "same sign"
 
 
 def run_links(address: str) -> list[str]:
