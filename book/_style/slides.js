@@ -14,7 +14,7 @@ function beyond(slide) {
   const boxes = [...slide.querySelectorAll(".item, .item pre > *, td, th, .back")]
     .filter((part) => !part.closest("aside"))
     .map((part) => part.getBoundingClientRect());
-  const pictures = [...slide.querySelectorAll(".picture")].map((part) => 300 - part.clientHeight);
+  const pictures = [...slide.querySelectorAll(".picture:not(.over)")].map((part) => 300 - part.clientHeight);
   return Math.max(0, ...pictures, ...formulas, ...boxes.flatMap((b) => [b.right - right, b.bottom - bottom]));
 }
 
@@ -22,21 +22,21 @@ function beyond(slide) {
 // beside its text; one that is a step lies on the one before.
 function fit(slide) {
   const [picture, ...over] = slide.querySelectorAll(".picture");
-  const text = slide.querySelector(".item:not(.picture)");
-  if (picture) {
+  const { left, top } = slide.getBoundingClientRect();
+  if (picture && slide.querySelector(".item:not(.picture)")) {
     const { width, height } = sizes(picture.firstElementChild);
-    const header = slide.querySelector("header");
-    if (text && width < 1.5 * height) {
-      slide.classList.add("beside");
-      picture.style.cssText = `left: 440px; right: 14px; bottom: 34px; top: ${header.offsetTop + header.offsetHeight + 8}px`;
-    }
+    slide.classList.toggle("beside", width < 1.5 * height);
+    const below = slide.querySelector("header").getBoundingClientRect().bottom - top + 8;
+    if (width < 1.5 * height) picture.style.cssText = `left: 440px; right: 14px; bottom: 34px; top: ${below}px`;
   }
   for (let size = picture ? 1 : 1.25; size > 0.78; size -= 0.03) {
     slide.style.setProperty("--fit", size.toFixed(2));
     if (beyond(slide) <= 1) break;
   }
-  for (const { style } of over)
-    style.cssText = `left: ${picture.offsetLeft}px; top: ${picture.offsetTop}px; width: ${picture.offsetWidth}px; height: ${picture.offsetHeight}px`;
+  for (const { style } of over) {
+    const box = picture.getBoundingClientRect();
+    style.cssText = `left: ${box.left - left}px; top: ${box.top - top}px; width: ${box.width}px; height: ${box.height}px`;
+  }
 }
 
 const sizes = (picture) => picture.viewBox?.baseVal ?? { x: 0, y: 0, width: picture.naturalWidth, height: picture.naturalHeight };

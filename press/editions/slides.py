@@ -268,7 +268,9 @@ class Deck:
                     some = re.sub(r'(\bid="|url\(#|href="#)', ids, some)
                 number = f"<p>{self.number(figure)}</p>" if figure else ""
                 self.show("picture", some + number)
-        else:
+        else:  # a sentence with a gloss has a slide to itself, and what a model says to it
+            glossed = 'class="gloss' in html and 'class="gloss' in "".join(self.slides[-1].shown)
+            self.begins = self.begins or glossed
             self.show("text", html, large=False)
         if caption:
             self.add_notes(nodes.paragraph("", "", *caption.children))

@@ -15,6 +15,7 @@ from attnmt.evidence.plan import planned, results_folder
 from attnmt.evidence.store import load_run, read_study
 from press.contents import ROOT
 from press.extensions import book_lists
+from press.reading import SLIDE_ONLY, tags
 
 BOOK = ROOT / "book"
 
@@ -82,6 +83,8 @@ def sections_that_show(notebook) -> set[str]:
     """The anchors of the sections in which a cell has an output."""
     found, above = set(), []  # the headings over a cell, each within the one before it
     for cell in notebook.cells:
+        if SLIDE_ONLY in tags(cell):
+            continue
         if cell.cell_type == "code" and cell.outputs:
             found |= {slugify(title) for _, title in above}
         if cell.cell_type == "markdown":

@@ -16,12 +16,14 @@ pytestmark = pytest.mark.browser
 
 NAMES = some_by_day(path.stem for path in lectures())
 SCREEN = {"width": 1280, "height": 720}
-TEXT, CODE = 24, 18  # pixels, the least
+TEXT, CODE, DRAWN = 24, 18, 19  # pixels, the least: of a text, of code, in a drawing
+DOT = 1.4  # pixels on the slide for one of a stored plot; its letters have 14, its notes 12
 
 # Of the slide on the screen: every line of text with its place, its size, and whether it is code;
 # the places of everything else that is seen; and the pictures.
 SEEN = """() => {
     const slide = Reveal.getCurrentSlide();
+    const beside = slide.matches(".beside");
     const place = (box) => [box.x, box.y, box.right, box.bottom];
     const walker = document.createTreeWalker(slide, NodeFilter.SHOW_TEXT);
     const lines = [];
@@ -34,19 +36,35 @@ SEEN = """() => {
         for (const box of range.getClientRects())
             lines.push([node.data.trim().slice(0, 40), place(box), size, !!parent.closest("code")]);
     }
+    const drawn = [...slide.querySelectorAll(".picture > svg text")].map((text) => {
+        const { a, b } = text.getScreenCTM();
+        return [text.textContent, parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b)];
+    });
+    const png = '.picture > img[src$=".png"], .picture image[href$=".png"]';
+    const dots = [...slide.querySelectorAll(png)].map((picture) => {
+        const box = picture.getBoundingClientRect();
+        const width = picture.naturalWidth ?? +picture.getAttribute("width");
+        const height = picture.naturalHeight ?? +picture.getAttribute("height");
+        return Math.min(box.width / width, box.height / height);
+    });
     const boxes = (selector) => [...slide.querySelectorAll(selector)]
         .filter((part) => !part.closest("aside"))
         .map((part) => [part.className + "", place(part.getBoundingClientRect())]);
-    const pictures = [...slide.querySelectorAll(".picture img, .picture svg")].map((picture) => [
+    const pictures = [...slide.querySelectorAll(".picture > :is(img, svg)")].map((picture) => [
         picture.getBoundingClientRect().height,
         picture.naturalWidth ?? picture.viewBox.baseVal.width,
         picture.alt ?? picture.getAttribute("aria-label") ?? "",
     ]);
     return {
-        lines, pictures,
-        all: boxes(".item, header, img, svg, td, math > *, .back, .signature"),
+        lines, pictures, drawn, dots,
+        all: boxes(".item, header, img, :not(svg) > svg, td, math > *, .back, .signature"),
+        scrolls: boxes(".stage").filter((_, i) => {
+            const stage = slide.querySelectorAll(".stage")[i];
+            return stage.scrollHeight > stage.clientHeight + 1;
+        }),
         items: boxes(":scope > .item"),
-        column: boxes(":scope > .item, :scope > header, :scope > .back, :scope > .signature"),
+        column: boxes(":scope > :is(.item, header, .back, .signature):not(.over)")
+            .filter(([name]) => !beside || !name.includes("picture")),
         equations: boxes(".equation math > *, .equation .eqno"),
     };
 }"""
@@ -116,6 +134,9 @@ def test_everything_is_on_the_slide(deck):
             assert size >= (CODE if code else TEXT) - 0.01, (number, what, size)
         for height, width, words in seen["pictures"]:
             assert width > 0 and height >= 250 and len(words) > 20, (number, height, words)
+        assert all(size >= DRAWN for _, size in seen["drawn"]), (number, sorted(seen["drawn"]))
+        assert all(dot >= DOT for dot in seen["dots"]), (number, seen["dots"])
+        assert seen["scrolls"] == [], (number, seen["scrolls"])
         assert seen["items"] or number == 1
 
 

@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 from attnmt.book.figures.forest import forest, label
 from attnmt.evidence.claims import load_claims
 from attnmt.evidence.verdicts import Row
+from press import reading
 from press.editions import catalogue, slides
 
 PIXEL = (
@@ -81,6 +82,7 @@ def deck(app):
         app.builder.post_process_images(doctree)
         made = slides.Deck(app.builder, notebook.cells)
         made.read(doctree)
+        made.path = app.srcdir / "x.ipynb"
         made.page = lambda: app.builder.render_partial(doctree)["fragment"]
         return made
 
@@ -129,6 +131,8 @@ SOLVED = (
         (code("f()", printed("1\n2")), "1\n2", "", "f()"),
         (code("f()", printed("1\n2"), tags=["slide-code"]), "f()1\n2", "", "not there"),
         (code("f()", displayed(text_markdown=SOURCE)), CODE, "", "Doc"),
+        (code("f()", displayed(text_markdown="*It says:* **A.**")), "It says: A.", "", "f()"),
+        (md(":::{div} symbols\n$B$: a batch\n:::", None), "", "", "batch"),
         (code("import sys", printed("1\n2"), tags=["remove-cell"]), "", "", "2"),
     ],
 )
@@ -168,11 +172,32 @@ def test_a_slide_has_one_large_thing_and_a_fragment_is_a_step_on_it(deck):
 @pytest.mark.parametrize("form", ["{}", "<!--\n{}\n-->"])
 def test_a_cell_that_only_the_slides_have_is_not_on_the_page(deck, form):
     text = "## A slide\n\nAll its words, see {doc}`index`."
-    made = deck(md("## S\n\n- a"), md(form.format(text), None, tags=["slide-only"]))
+    only = md(form.format(text), None, tags=["slide-only"])
+    made = deck(md("## S\n\n- a"), only, code("f()", displayed(image_png=PIXEL)))
     assert made.slides[-1].title == "A slide"
     assert "All its words, see Index." in text_of(shown(made.slides[-1]))
+    assert "<img" in shown(made.slides[-1])  # what comes after it has its title
+    assert only.source not in [cell.source for cell in reading.body_cells(made.path)]
     page = made.page()
     assert "All its words" not in page and "A slide" not in page and "<li>" in page
+
+
+def test_a_picture_that_is_a_step_lies_on_the_one_before(deck):
+    picture = displayed(image_png=PIXEL)
+    made = deck(md("## S"), code("f()", picture, kind="slide"), code("g()", picture))
+    (slide,) = made.slides[1:]
+    assert ["over fragment" in one for one in slide.shown] == [False, True]
+
+
+def test_each_part_of_a_picture_has_its_slide_and_nothing_else(deck):
+    both = code("f()", printed("1"), displayed(image_png=PIXEL))
+    both.metadata["slideshow"]["parts"] = ["0 0 .5 1", ".5 0 1 1"]
+    made = deck(md("## S"), both)
+    assert [re.findall('data-part="(.*?)"', shown(slide)) for slide in made.slides[1:]] == [
+        ["0 0 .5 1"],
+        [".5 0 1 1"],
+    ]
+    assert "output" not in "".join(map(shown, made.slides))
 
 
 SIGNED = "nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:2.6.0"
