@@ -13,10 +13,6 @@ from attnmt.evidence.claims import load_claims
 from attnmt.evidence.verdicts import Row
 from press.editions import catalogue, slides
 
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
-)
-
 
 def md(source, kind="slide", **metadata):
     if kind:
