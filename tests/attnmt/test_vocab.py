@@ -3,10 +3,19 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnmt.vocab import SPECIALS, UNK, Vocabulary
+from attnmt.vocab import SPECIALS, UNK, Vocabulary, tokenise
 
 words = st.text(alphabet="abcdeäöß", min_size=1, max_size=5)
 sentences = st.lists(st.lists(words, max_size=8), max_size=20)
+
+
+def test_tokenise_separates_punctuation_and_keeps_abbreviations():
+    assert tokenise("Mr. Smith's dog, a pug, sleeps.", "en") == (
+        ["Mr.", "Smith", "'s", "dog", ",", "a", "pug", ",", "sleeps", "."]
+    )
+    assert tokenise("Der Hund schläft im Haus.", "de", lower=True) == (
+        ["der", "hund", "schläft", "im", "haus", "."]
+    )
 
 
 def test_the_most_frequent_words_are_kept_and_ties_are_alphabetical():
