@@ -15,8 +15,10 @@ PAIR = Pair(("x",), ("y",), "x", "y")
 ONE = Corpus("one", "de", "en", [PAIR], [PAIR], [PAIR], vocabulary_size=3)
 MODEL = attnmt.rnnsearch(ONE, hidden=4)
 NUMBERS = ("x", -1, 0.5, True, None, math.nan, [3])
+SIZES = [*NUMBERS, 0]
 FLAGS = ("yes", 1, None)
 TEXTS = (3, None, ["de"])
+UNNAMED = [("DE", "EN"), ("german", "english"), ("pt-BR", "en"), ("", "")]  # languages
 FILE = "no such file"
 
 
@@ -41,24 +43,20 @@ TABLE = [
     (
         attnmt.grammar_corpus,
         {
-            "train": [*NUMBERS, 0],
+            **dict.fromkeys(("train", "vocabulary_size"), SIZES),
             "direction": ["de-fr", 3, None],
             "lengths": [7, (9, 4), (4, "x"), (4,), (True, 9), None],
             "seed": no(NUMBERS, -1),
             **dict.fromkeys(("valid", "test", "long", "names"), NUMBERS),
-            "vocabulary_size": [*NUMBERS, 0],
         },
     ),
     (
         attnmt.multi30k,
         {
             "pair": ["de-xx", 3, None],
-            "train": [*NUMBERS, 0],
             "seed": no(NUMBERS, -1),
-            "vocabulary_size": [*NUMBERS, 0],
-            "max_length": [*NUMBERS, 0],
-            "lower": FLAGS,
-            "joint": FLAGS,
+            **dict.fromkeys(("train", "vocabulary_size", "max_length"), SIZES),
+            **dict.fromkeys(("lower", "joint"), FLAGS),
             "test": ["2018", 3, None],
             "folder": [3, "", True],
             "url": TEXTS,
@@ -68,32 +66,18 @@ TABLE = [
         FILES,
         {
             "target": [3, "", True],
-            "languages": [
-                "de",
-                ("de",),
-                ("de", "en", "fr"),
-                ("de", 3),
-                (False, "en"),
-                ("DE", "EN"),
-                ("german", "english"),
-                ("pt-BR", "en"),
-                None,
-                ("", ""),
-            ],
-            "valid": NUMBERS,
-            "test": NUMBERS,
+            "languages": [*TEXTS, ("de",), ("de", "en", "fr"), ("de", 3), (False, "en"), *UNNAMED],
+            **dict.fromkeys(("valid", "test"), NUMBERS),
             "seed": no(NUMBERS, -1),
-            "vocabulary_size": [*NUMBERS, 0],
-            "max_length": [*NUMBERS, 0],
+            **dict.fromkeys(("vocabulary_size", "max_length"), SIZES),
             "lower": FLAGS,
             "tokeniser": ["words", 3, None],
-            "valid_source": [2016, 1e3, True, ""],
-            "test_source": [2016, 1e3, True, ""],
+            **dict.fromkeys(("valid_source", "test_source"), (2016, 1e3, True, "")),
         },
     ),
     (
         partial(Corpus, "one", "de", "en", [PAIR], [PAIR], [PAIR]),
-        {"vocabulary_size": [*NUMBERS, 0]},
+        {"vocabulary_size": SIZES},
     ),
     (partial(replace, ONE), {"tokeniser": ["words", 3, None]}),
     (
@@ -125,11 +109,9 @@ TABLE = [
             "recipe": ["laptop", {"epochs": 1}],
             "seed": no(NUMBERS, -1),
             "device": ["tpu", 3.5],
-            "progress": FLAGS,
             "checkpoint": [3, ""],
-            "save_every": [*NUMBERS, 0],
-            "resume": FLAGS,
-            "measure_bleu": FLAGS,
+            "save_every": SIZES,
+            **dict.fromkeys(("progress", "resume", "measure_bleu"), FLAGS),
             "every": [3],
         },
     ),
@@ -143,19 +125,14 @@ TABLE = [
             "score": ["cosine", 3, None],
             "window": ["local", 3, None],
             "D": NUMBERS,
-            "max_length": [*NUMBERS, 0],
-            "feeding": FLAGS,
-            "bidirectional": FLAGS,
-            "reverse": FLAGS,
+            "max_length": SIZES,
+            **dict.fromkeys(("feeding", "bidirectional", "reverse"), FLAGS),
         },
     ),
     (
         Recipe,
         {
-            "epochs": [*NUMBERS, 0],
-            "batch_size": [*NUMBERS, 0],
-            "pool": [*NUMBERS, 0],
-            "halve_every": [*NUMBERS, 0],
+            **dict.fromkeys(("epochs", "batch_size", "pool", "halve_every"), SIZES),
             "halve_after": no(NUMBERS, None),
             "learning_rate": [*no(NUMBERS, 0.5), 0, math.inf],
             "clip": [*no(NUMBERS, 0.5), 0],
@@ -168,21 +145,21 @@ TABLE = [
     (
         partial(beam_search, MODEL, [["x"]]),
         {
-            "beam": [*NUMBERS, 0],
+            "beam": SIZES,
             "n_best": [*NUMBERS, 0, 99],
-            "batch_size": [*NUMBERS, 0],
+            "batch_size": SIZES,
             "length_penalty": [*no(NUMBERS, 0.5), math.inf],
             "unknown": FLAGS,
         },
     ),
     (partial(greedy, MODEL), {"sentences": ["x", None, [3]]}),
-    (partial(greedy, MODEL, [["x"]]), {"batch_size": [*NUMBERS, 0], "unknown": FLAGS}),
+    (partial(greedy, MODEL, [["x"]]), {"batch_size": SIZES, "unknown": FLAGS}),
     (
         partial(attnmt.force_align, MODEL, [PAIR]),
-        {"batch_size": [*NUMBERS, 0], "shift": [*NUMBERS, 1.0]},
+        {"batch_size": SIZES, "shift": [*NUMBERS, 1.0]},
     ),
     (MODEL.translate, {"text": [3, None, [3]]}),
-    (partial(MODEL.translate, "x"), {"beam": [*NUMBERS, 0], "tokeniser": ["words", 3]}),
+    (partial(MODEL.translate, "x"), {"beam": SIZES, "tokeniser": ["words", 3]}),
     (
         partial(bleu, ["x"], ["x"]),
         {
@@ -196,8 +173,8 @@ TABLE = [
     (partial(attnmt.bleu_by_length, ["x"], [PAIR]), {"edges": [(5, 1), (5,), (1, 2.5)]}),
     (partial(attnmt.perplexity, MODEL), {"pairs": ["x", None, ["x"]]}),
     (partial(bleu, ["x"]), {"references": [["x", "y"], [3], "x"]}),
-    (partial(attnmt.perplexity, MODEL, [PAIR]), {"batch_size": [*NUMBERS, 0]}),
-    (partial(attnmt.paired_bootstrap, ["x"], ["x"], ["x"]), {"resamples": [*NUMBERS, 0]}),
+    (partial(attnmt.perplexity, MODEL, [PAIR]), {"batch_size": SIZES}),
+    (partial(attnmt.paired_bootstrap, ["x"], ["x"], ["x"]), {"resamples": SIZES}),
     (partial(corpus_of, MODEL, settings={"name": "grammar"}), {"part": ["tests", 3, None]}),
 ]
 CASES = [

@@ -17,7 +17,6 @@ from conftest import made_up_corpus
 from attnmt import Recipe, Translator, __version__, beam_search, cli, fit, greedy
 from attnmt.book import pretrained
 from attnmt.evidence import record as recording
-from attnmt.evidence import store
 from attnmt.evidence.plan import CORPORA, planned
 from attnmt.evidence.store import load_run
 from attnmt.metrics import bleu_by_protocol
@@ -146,15 +145,13 @@ def test_train_overwrites_nothing(refused, tmp_path):
     ("wrong", "message"),
     [
         (["--model.hiden", "3"], "model rnnsearch has no 'hiden'. It has: hidden, embedding"),
-        (["--model.score", "dot"], "model rnnsearch has no 'score'"),
         (["--model", "gpt"], "model.name must be one of rnnencdec, .*, not 'gpt'"),
         (["--corpus.name", "wmt"], f"corpus.name must be one of {', '.join(CORPORA)}, not 'wmt'"),
         (["--corpus.name", "stream"], "corpus.name stream is large since attnmt 2.0"),
         (["--corpus.lengths", "[4]"], r"corpus.lengths must be \[int,int\], not '\[4\]'"),
         (["--recipe.epoch", "3"], "recipe laptop has no 'epoch'. It has: epochs, "),
         (["--recipe.epochs", "many"], "recipe.epochs must be int, not 'many'"),
-        (["--precision", "fp16"], "precision must be one of no, bf16, not 'fp16'"),
-        (["--device", "tpu9"], "device must be cpu or cuda, not 'tpu9'"),
+        (["--gradient-accumulation", "0"], "gradient_accumulation must be a whole number of at"),
         (["--seed", "one"], "argument --seed: invalid int value: 'one'"),
         (["--smoothing", "0.1"], "--smoothing is --label_smoothing since attnmt 2.0"),
         (["--bogus"], "train has no --bogus"),
@@ -210,21 +207,6 @@ def test_a_training_goes_on_from_a_finished_model_on_its_corpus(run, refused, tm
     assert not all(a.equal(b) for a, b in zip(one.parameters(), other.parameters()))
     again = ("train", tmp_path / "x", "--start", first, "--model", "luong")
     assert "--model cannot be another one" in refused(*again, exit_code=2)
-
-
-def test_options_without_a_corpus_change_that_of_the_model(run, refused, tmp_path):
-    out = tmp_path / "model"
-    assert run("train", out, *SMALL, "--recipe.epochs", 1)[0] == 0
-    code, stdout, _ = run("evaluate", out, "--corpus.test", 10)  # of 20, in short sentences
-    assert (code, stdout.splitlines()[0]) == (0, "10 pairs, test of grammar-de-en")
-    model = Translator.load(out)
-    assert model.trained_on["origin"]["lengths"] == [4, 6]
-    model.trained_on = None
-    model.save(tmp_path / "old")
-    again = ("evaluate", tmp_path / "old", "--corpus.seed", 1)
-    assert "give --corpus.name, too" in refused(*again, exit_code=2)
-    wrong = ("evaluate", out, "--bleu-tokeniser", "words")  # told before the search
-    assert "tokeniser must be one of 13a" in refused(*wrong, exit_code=2)
 
 
 @pytest.mark.parametrize(
@@ -411,17 +393,6 @@ def test_corpus_shows_counts_and_pairs(run):
     assert sum("\t" in line for line in stdout.splitlines()) == 3
 
 
-@pytest.mark.parametrize("model", [False, True], ids=["run", "model"])
-def test_of_a_tier_what_lacks_a_run_or_a_model_is_made(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli, "results_folder", lambda: tmp_path)
-    first, second, *others = planned("A")
-    for name in planned("A") if model else others:
-        (tmp_path / f"{name}.json").touch()
-    for name in others:
-        (tmp_path / f"{name}.safetensors").touch()
-    assert cli.of_tier("A", tmp_path if model else None) == [first, second]
-
-
 def test_record_makes_the_runs_that_it_is_told_or_none(run, refused, tmp_path, monkeypatch):
     made, like = [], load_run("rnnsearch-grammar-0")
 
@@ -430,13 +401,16 @@ def test_record_makes_the_runs_that_it_is_told_or_none(run, refused, tmp_path, m
         return replace(like, name=name), {}
 
     monkeypatch.setattr(recording, "make_run", instead)
-    monkeypatch.setattr(store, "results_folder", lambda: tmp_path)
+    monkeypatch.setattr(cli, "save_run", lambda run, _: f"{run.name}.json")
     names = list(planned())[:2]
     code, stdout, _ = run("record", *names)
     assert (code, made) == (0, names)
     assert f"{names[0]}.json: BLEU" in stdout
     assert "no run 'nobody-nowhere-7'" in refused("record", names[0], "nobody-nowhere-7")
     assert made == names  # nothing was begun
+    assert "tier A: nothing to do" in run("record", "A")[2]
+    assert run("record", "A", "--work", tmp_path)[0] == 0  # all are recorded, and have no model
+    assert made[2:] == list(planned("A"))
 
 
 # ---------------------------------------------------------------------- the command as a process

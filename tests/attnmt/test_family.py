@@ -114,7 +114,8 @@ def test_loss_alignment_and_gradient_do_not_depend_on_company_or_padding(
     check_reading(sharpened(FAMILY[name](corpus)), pairs, monkeypatch)
 
 
-@every_model
+@kernels
+@some_models
 def test_greedy_output_does_not_depend_on_company_or_padding(name, corpus, pairs, monkeypatch):
     check_greedy(sharpened(FAMILY[name](corpus)), pairs, monkeypatch)
 

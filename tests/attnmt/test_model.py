@@ -10,7 +10,7 @@ import os
 import numpy as np
 import pytest
 import torch
-from conftest import FAMILY, bahdanau, batch_of, made_up_corpus
+from conftest import FAMILY, PAIRWISE, bahdanau, batch_of, made_up_corpus
 
 from attnmt.attention import SCORES, Dot
 from attnmt.attention_only import attention_only
@@ -21,7 +21,7 @@ every_constructor = pytest.mark.parametrize("make", CONSTRUCTORS, ids=lambda mak
 every_kind = pytest.mark.parametrize(
     "make", [*CONSTRUCTORS, attention_only], ids=lambda make: make.__name__
 )
-CONSTRUCTED = [name for name in FAMILY if not name.startswith("bahdanau")]
+CONSTRUCTED = [name for name in PAIRWISE if not name.startswith("bahdanau")]
 
 
 # ------------------------------------------------------------------------------------ constructors

@@ -172,16 +172,6 @@ def test_large_differences_squeeze_the_axis():
     assert "scale" not in panel.unit
 
 
-def test_numbers_of_an_axis_stand_apart():
-    high = [90.0, 91.0, 90.5]
-    wide = [row("b1-search", high, other) for other in ([40, 40.5, 41], [140, 141, 142])]
-    for rows in (wide, wide[:1], [AHEAD, BEHIND], [LOWER]):
-        (panel,) = shown(forest.forest(rows))
-        places = sorted(x for x, _ in panel.ticks)
-        assert len(places) >= 3 and np.diff(places).min() > 10
-        assert "0" in [number for _, number in panel.ticks]
-
-
 def test_a_claim_is_drawn_twice():
     before = row("b1-search", [20.0, 30.0, 25.0], [20.0, 24.0, 22.0])
     (panel,) = shown(forest.before_and_after([before], [AHEAD], ("then", "now")))
@@ -204,12 +194,3 @@ def test_intervals_stand_out_on_light_and_dark_pages(ground):
     for colour in {*forest.COLOURS.values(), forest.EARLIER} - {forest.INK}:
         dark, light = sorted([luminance(colour), luminance(ground)])
         assert (light + 0.05) / (dark + 0.05) >= 3, colour
-
-
-def test_nothing_to_draw_is_refused():
-    with pytest.raises(ValueError, match="at least one"):
-        forest.forest([])
-    with pytest.raises(ValueError, match="same claims"):
-        forest.before_and_after([AHEAD], [BEHIND], ("then", "now"))
-    with pytest.raises(ValueError, match="decision"):
-        forest.before_and_after([WAITS], [WAITS], ("then", "now"))

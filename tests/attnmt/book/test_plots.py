@@ -153,41 +153,11 @@ def test_links_join_the_words_that_they_name():
     assert ax.yaxis_inverted()
 
 
-@pytest.mark.parametrize(
-    ("draw", "message"),
-    [
-        (
-            lambda: plots.alignment([*"abc"], [*"xy"], np.zeros((3, 2))),
-            r"these words need \(2, 3\)",
-        ),
-        (
-            lambda: plots.window([0.0, 1.0], 1, plots.alignment([*"ab"], ["x"], [[1.0, 0.0]])),
-            r"centres are \(2,\); this alignment needs \(1,\)",
-        ),
-        (lambda: plots.links(linked(sure=None, possible=None)), "no links to draw"),
-    ],
-)
-def test_what_does_not_fit_is_refused(draw, message):
-    with pytest.raises(ValueError, match=message):
-        draw()
-
-
 def test_letters_that_no_font_has_are_told(close_figures, monkeypatch):
     monkeypatch.setattr(labels, "has", lambda path: frozenset(range(128)))
     labels.fonts_for.cache_clear()
     with pytest.warns(TextWarning, match="no font here has 개: .* Noto Sans CJK"):
         assert labels.fonts_for(frozenset("a개")) == []
-    labels.fonts_for.cache_clear()
-
-
-def test_a_font_that_has_the_letters_is_taken(close_figures, monkeypatch):
-    usual = labels.findfont(None)
-    letters = frozenset({ord("a")})
-    monkeypatch.setattr(
-        labels, "has", lambda path: letters if path == usual else letters | {ord("개")}
-    )
-    labels.fonts_for.cache_clear()
-    assert len(labels.fonts_for(frozenset("a개"))) == 1
     labels.fonts_for.cache_clear()
 
 

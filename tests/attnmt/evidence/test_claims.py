@@ -26,65 +26,6 @@ def test_the_list_has_not_changed_unseen():
     assert all(change["why"] and isinstance(change["date"], date) for change in LIST.changes)
 
 
-GOOD = """
-[[changes]]
-date = 2026-01-01
-why = "a test"
-sha256 = ""
-[defaults.grammar]
-bleu = { margin = 1.0, seeds = 1.0, sentences = 0.3 }
-"""
-ROW = {
-    "id": "one",
-    "kind": "A",
-    "claim": "",
-    "paper": "",
-    "place": "",
-    "first": "a-grammar",
-    "second": "b-grammar",
-    "metric": "bleu",
-    "expected": "above",
-    "seeds": [5, 5],
-    "group": "",
-    "gap": 3.0,
-}
-
-
-def written(tmp_path, *some: dict):
-    path = tmp_path / "claims.toml"
-    lines = [GOOD]
-    for row in some:
-        lines += ["[[claims]]", *(f"{key} = {value!r}" for key, value in row.items())]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
-
-
-def test_a_row_takes_margin_and_scatter_of_its_corpus_unless_it_has_its_own(tmp_path):
-    """And a margin is at most half of the effect that the paper found, or that we expect."""
-    own = {"margin": 1.2}, {"theirs": [18.6, 19.0]}, {"gap": -0.5}
-    others = [
-        ROW | {"id": f"own {number}", "first": f"c{number}-grammar"} | settings
-        for number, settings in enumerate(own)
-    ]
-    found = load_claims(written(tmp_path, ROW, *others))
-    assert [claim.margin for claim in found.claims] == pytest.approx([1.0, 1.2, 0.2, 0.25])
-    assert [(claim.scatter, claim.sentences) for claim in found.claims] == [(1.0, 0.3)] * 4
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"expected": "better"}, "one: expected"),
-        ({"color": "red"}, "one: color"),
-        ({"seeds": [5]}, "one: seeds"),
-    ],
-)
-def test_a_row_that_makes_no_sense_is_refused_by_its_name(tmp_path, change, message):
-    good = ROW | {"id": "good"}
-    with pytest.raises(ValueError, match=message):
-        load_claims(written(tmp_path, good, ROW | {"first": "other-grammar"} | change))
-
-
 # ------------------------------------------------------------------------------------------ power
 
 

@@ -14,10 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnmt import (
-    Translation,
     Translator,
     alignment_error_rate,
-    bleu,
     force_align,
     grammar_corpus,
     greedy,
@@ -32,7 +30,6 @@ from attnmt.text.subwords import (
     MARK,
     Pieces,
     cut,
-    cut_pairs,
     in_pieces,
     in_words,
     join_alignment,
@@ -233,15 +230,6 @@ def test_a_corpus_is_cut_once_and_joint_pieces_need_a_size(words, pieces):
 # --------------------------------------------------------------------------------------- a model
 
 
-def test_bleu_is_the_same_through_pieces(words, pieces, model):
-    """What is written in pieces is measured as the words that they make."""
-    found = [Translation(list(pair.target), 0.0, None) for pair in pieces.test]
-    written = texts(model, found)
-    assert written == [detokenise(pair.target, "en") for pair in words.test]
-    references = [pair.target_text for pair in pieces.test]
-    assert bleu(written, references, lowercase=True).score == pytest.approx(100)
-
-
 def test_a_saved_model_needs_no_library_and_is_data_only(model, pieces, tmp_path, monkeypatch):
     model.save(tmp_path / "model")
     monkeypatch.setitem(sys.modules, "sentencepiece", None)  # importing it fails now
@@ -326,8 +314,3 @@ def test_a_translation_is_shown_on_words(pieces, model):
     assert texts(model, [found]) == [detokenise(shown.words, "en")]
     blind = replace(found, alignment=None)
     assert on_words(model, blind, sentence)[0].alignment is None
-
-
-def test_pairs_of_words_are_cut_as_a_model_reads_them(words, pieces, model):
-    units = model.source_vocabulary.units, model.target_vocabulary.units
-    assert cut_pairs(words.test, *units) == pieces.test
