@@ -76,12 +76,16 @@ SECTIONS = (
 )
 WORDS = (
     ("index.md", " If you teach, begin with {doc}`for_lecturers`.", ""),
+    ("publish.md", " `make colab` runs a chapter in a new environment made like Colab's.", ""),
     ("how_to.md", "# How to read, run and teach this book", "# How to read and run this book"),
 )
 
 
 def for_students(name: str, page: str) -> str:
-    """A Markdown page without its solutions, and without what it says to others than students."""
+    """A Markdown page without its solutions, and without what it says to others than students.
+
+    A row of a table that leads to the page for lecturers goes, and a paragraph on `make test`.
+    """
     page = without_solution_blocks(page)
     for file, title in SECTIONS:
         if file == name:
@@ -89,7 +93,8 @@ def for_students(name: str, page: str) -> str:
     for file, words, others in WORDS:
         if file == name:
             page = page.replace(words, others)
-    return page
+    page = re.sub(r"(?m)^\|.*\{doc\}`for_lecturers`.*\|\n", "", page)
+    return re.sub(r"(?m)^.*`make test`.*\n(?:.+\n)*\n", "", page)
 
 
 def is_edition(folder: Path) -> bool:

@@ -16,6 +16,7 @@ MARK = re.compile(r"<!--\s*(\w+|/)\s*-->")
 PAIR = re.compile(r"<!--(\w+)-->(.*?)<!--/-->", flags=re.DOTALL)
 # A line that a mark begins, after what makes it an item or a quotation, is HTML to CommonMark.
 FIRST = re.compile(r"(?m)^[ \t]*(?:(?:[-*+>]|\d+[.)])[ \t]+)*<!--(?:\w+|/)-->")
+LEFT_OUT = "Left out: this cell needs"  # as `attnmt.book.corpus_has` says it
 LITERAL = re.compile(r"(?ms)^(`{3,}).*?^\1|(`+)(?!`).+?(?<!`)\2(?!`)|\$\$.+?\$\$|\$[^$\n]+\$")
 
 
@@ -65,15 +66,25 @@ def misplaced(text: str) -> Iterator[str]:
         yield "a mark stands in code or in a formula, where Colab shows it"
 
 
+def leaves_out(notebook: NotebookNode) -> bool:
+    """Whether cells were left out, since the chapter has a text of one's own.
+
+    Its sentences then keep the book's numbers, where no cell says others.
+    """
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    return any(output.get("text", "").startswith(LEFT_OUT) for output in outputs)
+
+
 def unfit(notebook: NotebookNode) -> list[str]:
     """Marks that are broken, names that nobody says, and names that nothing shows."""
     facts, found = written_numbers(notebook)
+    own_text = leaves_out(notebook)
     shown = set()
     for number, holder, key in places(notebook):
         found += [f"cell {number}: {fault}" for fault in misplaced(holder[key])]
         for name, _ in PAIR.findall(holder[key]):
             shown.add(name)
-            if name not in facts:
+            if name not in facts and not own_text:
                 found.append(f"cell {number} shows {name}, and no cell says it")
     for name in sorted(facts.keys() - shown):
         found.append(f"cell {facts[name][1]} says {name}, and no Markdown shows <!--{name}-->")
@@ -90,7 +101,7 @@ def fill(notebook: NotebookNode) -> str | None:
     facts, _ = written_numbers(notebook)
     for _, holder, key in places(notebook):
         holder[key] = PAIR.sub(
-            lambda pair: f"<!--{pair[1]}-->{facts[pair[1]][0]}<!--/-->", holder[key]
+            lambda pair: f"<!--{pair[1]}-->{facts.get(pair[1], (pair[2],))[0]}<!--/-->", holder[key]
         )
     return None
 

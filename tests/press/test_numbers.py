@@ -1,9 +1,12 @@
 """Numbers in sentences: put between their marks, complained of, and shown without the marks."""
 
+from types import SimpleNamespace
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from attnmt.book import corpus_has
 from attnmt.book.numbers import MIME
 from press.run.numbers import faults, fill, without_marks
 
@@ -40,6 +43,18 @@ def test_a_caption_has_numbers_too():
     assert fill(page) is None
     assert page.cells[1].metadata.mystnb.figure.caption == "It keeps <!--kept-->19%<!--/-->."
     assert without_marks(page).cells[1].metadata.mystnb.figure.caption == "It keeps 19%."
+
+
+def test_a_chapter_with_a_text_of_ones_own_keeps_the_numbers_of_cells_that_were_left_out(capsys):
+    corpus = SimpleNamespace(source_language="it", test=(), name="mine")
+    assert not corpus_has(corpus, "sentences")
+    left_out = new_code_cell("...", outputs=[new_output("stream", text=capsys.readouterr().out)])
+    page = notebook("<!--kept-->1%<!--/-->, <!--lost-->2%<!--/-->".join("ab"), says(kept="19%"))
+    assert fill(page)
+    page.cells.append(left_out)
+    assert fill(page) is None
+    assert page.cells[0].source == "a<!--kept-->19%<!--/-->, <!--lost-->2%<!--/-->b"
+    assert faults(page) == []
 
 
 def test_other_comments_and_code_stay_as_they_are():
