@@ -34,6 +34,7 @@ BODY = {
     "learn",
     "live",
     "solution",
+    "steps",
 }
 TITLED = {"admonition", "dropdown", "exercise", "grid-item-card"}
 TEXT = {"paragraph", "heading", "blockquote", "list_item", "tr"}
