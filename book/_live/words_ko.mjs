@@ -11,7 +11,7 @@ export const LEARN = joined({
   task_reverse: "글자 거꾸로 쓰기",
   task_own: "직접 넣은 문장 쌍",
   length: "가장 긴 문장: ",
-  length_units: "{unit} {length}개",
+  length_units: "{units} {length}개",
   word: "단어",
   words: "단어",
   letter: "글자",
