@@ -19,10 +19,10 @@ choices of `book/_live/learn_choices.mjs`; `:height:` keeps as many pixels free 
     A caption.
     :::
 
-`{steps}` shows frames of a figure one by one. Each paragraph, with the figures that follow it, is a
-step, and `\\step{2}{...}` in the equation is the term that is marked in step 2. The frames may also be
-the matrices of a figure elsewhere, which `:figure:` names. On paper, without scripts and in a
-notebook all of them stand one below the other::
+`{steps}` shows frames of a figure one by one. Each paragraph, with the figures that follow it, is
+a step, and `\\step{2}{...}` in the equation is the term that is marked in step 2. The frames may
+also be the matrices of a figure elsewhere, which `:figure:` names. On paper, without scripts and
+in a notebook all of them stand one below the other::
 
     ::::{steps}
     :equation: c_i = \\step{2}{\\sum_j \\step{1}{\\alpha_{ij}} h_j}
@@ -30,9 +30,9 @@ notebook all of them stand one below the other::
     ...
     ::::
 
-Every other block has a still (`press.extensions.stills`), drawn as the page is read: a translation and
-its weights, the weights of a sentence before and after a training. A page without a block loads
-nothing of all this.
+Every other block has a still (`press.extensions.stills`), drawn as the page is read: a translation
+and its weights, the weights of a sentence before and after a training. A page without a block
+loads nothing of all this.
 """
 
 import gzip
@@ -230,7 +230,7 @@ class Learn(Component):
     }
 
 
-# The first frame alone is seen from the beginning, so that nothing moves when the steps come to life.
+# From the beginning the first frame alone is seen: nothing moves when the steps come to life.
 STEPPED = """<div class="live-controls"></div><script>{{
 const box = document.currentScript.parentElement;
 box.dataset.figure = "{figure}";

@@ -30,7 +30,7 @@ ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
 
 def show_in_notebooks() -> None:
-    """From now on a notebook shows figures of alignments or frames also as :func:`alignment_svg`."""
+    """From now on a notebook shows alignments and frames also as :func:`alignment_svg`."""
     if shell := get_ipython():
         shell.display_formatter.formatters["image/svg+xml"].for_type(Figure, alignment_svg)
 
