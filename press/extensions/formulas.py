@@ -24,7 +24,7 @@ TEMML = Path(__file__).parents[1] / "_vendor" / "temml" / "temml.min.js"
 OPEN = "math notranslate nohighlight"
 SET = """(tex, display) => temml
     .renderToString(tex, { displayMode: display, throwOnError: true, trust: true })
-    .split("").join("")"""  # trusted: \\class{name}{a part}
+    .split("").join("")"""  # trusted: for \\class{name}{a part}
 LETTERS = {"mi", "mn", "msub", "msup", "msubsup"}
 APPLY = "\u2061"  # stands, unseen, behind the name of a function
 

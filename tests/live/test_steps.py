@@ -1,4 +1,4 @@
-"""The steps of a figure: one at a time where scripts run, and all of them on paper and elsewhere."""
+"""The steps of a figure: one at a time where scripts run, and on paper all of them."""
 
 import pytest
 from docutils import nodes
