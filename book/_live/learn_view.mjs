@@ -316,6 +316,7 @@ class View {
     }
     if (paused !== undefined) {
       this.wait(false);
+      this.tellFound();
       this.tell(true);
       this.box.dataset.paused = paused;
     }
