@@ -1,4 +1,4 @@
-"""Sphinx extension: `{live}`, `{learn}` and `{steps}` put onto a page what readers touch.
+"""Sphinx extension: `{live}`, `{learn}` and `{stepper}` put onto a page what readers touch.
 
 `{live}` is a translation by one model or by two, side by side. It has a sentence of its own for
 those who read without scripts, in print or in Colab::
@@ -19,12 +19,12 @@ choices of `book/_live/learn_choices.mjs`; `:height:` keeps as many pixels free 
     A caption.
     :::
 
-`{steps}` shows frames of a figure one by one. Each paragraph, with the figures that follow it, is
+`{stepper}` shows frames of a figure one by one. Each paragraph, with the figures that follow it, is
 a step, and `\\step{2}{...}` in the equation is the term that is marked in step 2. The frames may
 also be the matrices of a figure elsewhere, which `:figure:` names. On paper, without scripts and
 in a notebook all of them stand one below the other::
 
-    ::::{steps}
+    ::::{stepper}
     :equation: c_i = \\step{2}{\\sum_j \\step{1}{\\alpha_{ij}} h_j}
     **Weigh.** What this shows.
     ...
@@ -239,7 +239,7 @@ if (location.protocol !== "file:") box.classList.add("stepped");
 
 
 class Steps(SphinxDirective):
-    """``{steps}``"""
+    """``{stepper}``"""
 
     has_content = True
     option_spec = {  # noqa: RUF012
@@ -249,7 +249,7 @@ class Steps(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         if "equation" not in self.options:
-            raise self.error("steps: the option equation is missing")
+            raise self.error("stepper: the option equation is missing")
         self.env.metadata[self.env.docname].setdefault(SHOWN, set())
         tex = re.sub(r"\\step\{(\d+)\}", r"\\class{step-\1}", self.options["equation"])
         equation = mathml(tex, display=True)
@@ -283,7 +283,7 @@ def copy(app, error) -> None:
 def setup(app) -> dict[str, object]:
     app.add_directive("live", Live)
     app.add_directive("learn", Learn)
-    app.add_directive("steps", Steps)
+    app.add_directive("stepper", Steps)
     app.connect("html-page-context", add_files)
     app.connect("build-finished", copy)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

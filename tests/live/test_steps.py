@@ -15,7 +15,7 @@ SETTINGS = {
 }
 PAGE = r"""# Steps
 
-:::{steps}
+:::{stepper}
 :figure: drawn
 :equation: c = \step{2}{\sum_j \step{1}{\alpha_j} h_j}
 

@@ -238,7 +238,7 @@ def test_a_training_stands_on_a_slide_with_its_question_and_runs_there(deck):
 
 
 def test_slides_have_all_steps_of_a_figure(deck):
-    steps = ":::{steps}\n:equation: c = \\step{1}{h}\n\n**One.**\n\n**Two.** And more.\n:::"
+    steps = ":::{stepper}\n:equation: c = \\step{1}{h}\n\n**One.**\n\n**Two.** And more.\n:::"
     (slide,) = deck(md(f"## S\n\n{steps}")).slides[1:]
     assert "One." in shown(slide) and "currentScript" not in shown(slide)
     assert "Two. And more." in text_of(notes(slide))
