@@ -258,10 +258,13 @@ class Steps(SphinxDirective):
         self.state.nested_parse(self.content, self.content_offset, content)
         steps = nodes.container(classes=["live", "live-steps"])
         steps += nodes.raw("", html, format="html")
+        if not isinstance(content.next_node(), nodes.paragraph):
+            raise self.error("stepper: a step begins with a paragraph")
         for part in content.children:
             if isinstance(part, nodes.paragraph):
-                steps += nodes.container(classes=["frame"])
-            steps[-1] += part
+                step = nodes.container(classes=["frame"])
+                steps += step
+            step += part
         return [steps]
 
 
