@@ -28,7 +28,9 @@ export class Growth {
       return cell;
     };
     const line = (row) => make("tr", { class: row.entry.de === entry.de ? "lit" : "" }, make("th", { scope: "row" }, String(row.length)), row.shares.map(bar));
-    const heads = [say("growth_words", { language: this.language }), ...this.cards.map((card) => card.about.title)];
+    const titles = this.cards.map((card) => card.title.textContent);
+    const names = new Set(titles).size === titles.length ? titles : this.cards.map((card) => card.about.name);
+    const heads = [say("growth_words", { language: this.language }), ...names];
     this.element.replaceChildren(
       make("p", { class: "live-title" }, say("growth"), make("small", {}, " ", say("growth_share"))),
       make("table", {}, make("thead", {}, make("tr", {}, heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, rows.map(line))),

@@ -2,6 +2,7 @@
 
 export const LOCKED = 0.9; // of the weight on the right word, on average
 export const MOST_UPDATES = 2000; // then it waits for the reader
+export const BROKEN_UPDATES = 300; // of a training of BREAKS: what is said of it holds then
 const MOST_SHARED = 4000; // characters of pairs that an address may hold
 
 // What a training is given.
@@ -37,7 +38,7 @@ export const SCORES = {
 const LENGTHS = Array.from({ length: 13 }, (_, at) => 4 + at);
 const CHOICES = { task: TASKS, asks: ASKS, window: WINDOWS, length: LENGTHS, directions: [1, 2] };
 
-// Each is where its sentence (`look_...`) holds; DEFAULTS has what the switches do.
+// Each is where what is said of it (`look_...`) holds; DEFAULTS has what the switches do.
 const ADDITIVE = { score: SCORES.additive, asks: "before" };
 export const BREAKS = {
   mask: { mask: false, ...ADDITIVE, seed: 2 },
@@ -46,6 +47,9 @@ export const BREAKS = {
   zero: { zero: true, ...ADDITIVE },
   same: { same: true, length: 10, ...ADDITIVE },
 };
+
+// Which of them a training is, if it is one.
+export const brokenBy = (spec) => Object.keys(BREAKS).find((name) => Object.entries(BREAKS[name]).every(([key, value]) => spec[key] === value));
 
 const written = (value) => (typeof value === "boolean" ? (value ? "yes" : "no") : String(value));
 

@@ -7,7 +7,7 @@
 
 import { button, make, noMotion, percent } from "./elements.mjs";
 import {
-  ASKS, BREAKS, DEFAULTS, LOCKED, MOST_UPDATES, SCORES, TASKS, WINDOWS, fromAddress, toAddress,
+  ASKS, BREAKS, BROKEN_UPDATES, DEFAULTS, LOCKED, MOST_UPDATES, SCORES, TASKS, WINDOWS, brokenBy, fromAddress, toAddress,
 } from "./learn_choices.mjs";
 import { LEARN } from "./learn_words.mjs";
 import { Matrix } from "./matrix.mjs";
@@ -34,19 +34,21 @@ let boxes = 0;
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// One value over the updates: its name, its number now, a line, and the numbers at the ends of its axes.
+// One value over the updates: its name, its number now, a line, and the numbers of its axes. The axis of
+// updates is as long as the first of EXTENTS that holds them, so that it seldom moves.
+const EXTENTS = [50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, Infinity];
+
 class Curve {
-  constructor(title, pick, { say, write = percent, most = 1 }) {
-    Object.assign(this, { pick, say, write, most });
-    this.number = make("b");
+  constructor(pick, { say, write = percent, most = 1 }) {
+    Object.assign(this, { pick, say, write, most, title: make("span"), number: make("b") });
     this.svg = document.createElementNS(SVG, "svg");
     for (const [name, value] of Object.entries({ viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" })) this.svg.setAttribute(name, value);
-    this.svg.innerHTML = '<path class="axis" d="M0 39.5H100"/><path class="all"/><path class="now"/>';
+    this.svg.innerHTML = '<path class="axis" d="M0 39.5H100V36M50 39.5V36M0 39.5V36"/><path class="all"/><path class="now"/>';
     this.highest = make("span");
     const scale = make("div", { class: "learn-scale", "aria-hidden": "true" }, this.highest, make("span", {}, write(0)));
-    this.last = make("span");
-    const axis = make("div", { class: "learn-axis", "aria-hidden": "true" }, make("span", {}, "0"), this.last);
-    this.element = make("div", { class: "learn-curve" }, make("p", {}, make("span", {}, title), " ", this.number), scale, this.svg, axis);
+    this.ticks = ["0", "", ""].map((text) => make("span", {}, text));
+    const axis = make("div", { class: "learn-axis", "aria-hidden": "true" }, this.ticks);
+    this.element = make("div", { class: "learn-curve" }, make("p", {}, this.title, " ", this.number), scale, this.svg, axis);
   }
 
   draw(looks, at) {
@@ -54,8 +56,9 @@ class Curve {
     this.element.hidden = value === null;
     if (value === null) return;
     this.number.textContent = this.write(value);
-    const last = Math.max(1, looks.at(-1).updates);
-    this.last.textContent = this.say("updates", { updates: looks.at(-1).updates });
+    const last = EXTENTS.find((extent) => extent >= looks.at(-1).updates);
+    this.ticks[1].textContent = last / 2;
+    this.ticks[2].textContent = this.say("updates", { updates: last });
     const most = typeof this.most === "function" ? this.most(looks) : this.most;
     this.highest.textContent = this.write(most);
     const x = (look) => ((100 * look.updates) / last).toFixed(2);
@@ -70,7 +73,8 @@ class Curve {
 
 class View {
   constructor(box, options, say) {
-    Object.assign(this, { box, say });
+    this.box = box;
+    this.say = (key, given) => say(key, { ...this.unit, ...given });
     this.name = `learn-${++boxes}`;
     this.share = options.share;
     this.spec = fromAddress(this.share ? location.hash : "", { ...DEFAULTS, ...options.spec });
@@ -102,16 +106,12 @@ class View {
       this[name] = field;
       return make("p", { class: "learn-field" }, make("label", { for: field.id }, say(name)), field);
     };
-    const toggle = (name, label, on, off, then = () => {}) => {
-      const chosen = () => {
-        this.change(field.checked ? on : off);
-        then();
-      };
-      const field = make("input", { type: "checkbox", id: `${this.name}-${name}`, onchange: chosen });
+    const toggle = (name, label, chosen) => {
+      const field = make("input", { type: "checkbox", id: `${this.name}-${name}`, onchange: () => chosen(field.checked) });
       this[name] = field;
       return make("p", { class: "learn-check" }, field, make("label", { for: field.id }, label));
     };
-    const plain = (name) => toggle(name, say(name), { [name]: true }, { [name]: false });
+    const plain = (name) => toggle(name, say(name), (checked) => this.change({ [name]: checked }));
     const id = (what) => `${this.name}-${what}`;
 
     this.pairs = make("textarea", { id: id("pairs"), rows: 6, spellcheck: "false", oninput: () => this.later({ pairs: this.pairs.value }) });
@@ -137,15 +137,8 @@ class View {
       make("summary", {}, say("more")),
       make("div", { class: "learn-choices" }, select("asks", ASKS), select("window", WINDOWS), plain("attention"), plain("feeding")),
     );
-    const { pairs, ...usual } = DEFAULTS; // the reader's pairs stay
-    this.breaks = make(
-      "details",
-      { class: "learn-more" },
-      make("summary", {}, say("break")),
-      Object.entries(BREAKS).map(([name, spec]) =>
-        make("div", { class: "learn-break" }, toggle(name, say(`break_${name}`), { ...usual, ...spec }, { [name]: DEFAULTS[name] }, () => this.reveal()), make("p", { class: "learn-look" }, say(`look_${name}`))),
-      ),
-    );
+    const breaks = Object.keys(BREAKS).map((name) => toggle(name, say(`break_${name}`), (checked) => this.breakIt(checked && name)));
+    this.breaks = make("details", { class: "learn-more" }, make("summary", {}, say("break")), make("div", { class: "learn-choices" }, breaks));
 
     this.matrix = new Matrix({ label: say("table") });
     this.legend = make("p", { class: "learn-legend" });
@@ -154,27 +147,30 @@ class View {
       loss: { write: bits, most: (looks) => Math.max(...looks.map((look) => look.loss), 1) },
       entropy: { write: bits, most: () => Math.log2(this.about.source.length) },
     };
-    const curve = (name) => new Curve(say(name), (look) => look[name], { say, ...scales[name] });
-    this.curves = ["loss", "right", "mass", "top", "entropy"].map(curve);
+    const curve = (name) => [name, new Curve((look) => look[name], { say, ...scales[name] })];
+    this.curves = new Map(["loss", "right", "mass", "top", "entropy"].map(curve));
     this.back = make("input", { type: "range", min: 0, value: 0, id: id("back"), oninput: () => this.go(Number(this.back.value)) });
     this.backText = make("output", { for: this.back.id });
     const back = make("p", { class: "learn-field" }, make("label", { for: this.back.id }, say("back"), this.backText), this.back);
     this.summary = make("p", { class: "live-say", "aria-live": "off" });
     this.spoken = make("p", { class: "live-hidden", "aria-live": "polite" });
     this.buttons = make("div", { class: "live-buttons" }, this.play, this.stepper, this.again, this.counted);
-    this.watch = make("p", { class: "learn-look" });
+    this.question = make("p");
+    this.guesses = make("div", { class: "live-which" });
+    this.found = make("p", { class: "learn-found", role: "status" });
+    this.guess = make("div", { class: "learn-guess", role: "group", "aria-label": say("break"), hidden: true }, this.question, this.guesses, this.found);
     this.parts = [
       make("div", { class: "learn-choices" }, select("task", TASKS), this.lengthField, presets),
       this.own,
       this.scoreField,
       this.wrong,
+      this.breaks,
       this.buttons,
-      this.watch,
-      make("div", { class: "learn-bench" }, make("div", { class: "learn-picture" }, this.matrix.element, back, this.legend), make("div", { class: "learn-curves" }, this.curves.map((one) => one.element))),
+      this.guess,
+      make("div", { class: "learn-bench" }, make("div", { class: "learn-picture" }, this.matrix.element, back, this.legend), make("div", { class: "learn-curves" }, [...this.curves.values()].map((one) => one.element))),
       this.summary,
       this.spoken,
       more,
-      this.breaks,
     ];
     this.box.classList.add("learn-on");
   }
@@ -187,13 +183,14 @@ class View {
   // The fields say what the spec says.
   fill() {
     const { spec } = this;
+    const kind = ["copy", "reverse"].includes(spec.task) ? "letter" : "word";
+    const units = this.say(`${kind}s`);
+    this.unit = { unit: this.say(kind), units, Units: units[0].toUpperCase() + units.slice(1) };
     if (spec.task === "own" && !spec.pairs) spec.pairs = EXAMPLE;
     for (const name of ["task", "asks", "window"]) this[name].value = spec[name];
     for (const name of ["attention", "feeding"]) this[name].checked = spec[name];
     for (const [name, broken] of Object.entries(BREAKS)) this[name].checked = spec[name] === broken[name];
-    const broken = Object.keys(BREAKS).filter((name) => this[name].checked);
-    this.watch.textContent = broken.map((name) => this.say(`look_${name}`)).join(" ");
-    this.watch.hidden = !broken.length;
+    if (brokenBy(spec) !== this.broken) this.askForGuess(brokenBy(spec));
     this.score.value = Object.keys(SCORES).find((name) => SCORES[name] === spec.score) ?? "edited";
     for (const field of [this.asks, this.window, this.score, this.line]) field.disabled = !spec.attention;
     if (this.line !== document.activeElement) this.line.value = spec.score;
@@ -201,7 +198,37 @@ class View {
     this.own.hidden = spec.task !== "own";
     this.lengthField.hidden = spec.task === "own";
     this.length.value = spec.length;
-    this.lengthText.textContent = this.say("length_words", { words: spec.length });
+    this.lengthText.textContent = this.say("length_units", { length: spec.length });
+  }
+
+  // A question on what was broken, and its answers; what happened has its room, and is not yet seen.
+  askForGuess(name) {
+    Object.assign(this, { broken: name, guessed: false });
+    this.guess.hidden = !name;
+    if (!name) return;
+    const [question, ...answers] = this.say(`guess_${name}`).split(" | ");
+    this.question.textContent = question;
+    const guess = (answer) => () => {
+      this.guessed = answer;
+      [...this.guesses.children].forEach((one) => one.setAttribute("aria-pressed", String(one.textContent === answer)));
+      if (!this.training && !this.isTold()) this.press();
+      this.tellFound();
+    };
+    this.guesses.replaceChildren(...answers.map((answer) => button(answer, guess(answer), { "aria-pressed": "false" })));
+    this.tellFound();
+  }
+
+  isTold() {
+    return this.guessed && this.looks.at(-1)?.updates >= BROKEN_UPDATES;
+  }
+
+  // What happened, when the reader has guessed and the network is trained.
+  tellFound() {
+    if (!this.broken) return;
+    const told = this.isTold();
+    this.found.classList.toggle("later", !told);
+    const parts = [["guessed", { guess: this.guessed || "" }], ["found_out", { look: this.say(`look_${this.broken}`) }]];
+    this.found.textContent = parts.map(([key, given]) => this.say(key, given)).join(" ");
   }
 
   // --- what the reader does
@@ -214,6 +241,16 @@ class View {
     this.begin(this.training);
   }
 
+  // One decision is undone, or what stood here before stands here again.
+  breakIt(name) {
+    const { pairs, ...usual } = DEFAULTS; // the reader's pairs stay
+    if (name) this.whole ??= { ...this.spec };
+    this.wait(false); // the guess comes first
+    this.change(name ? { ...usual, ...BREAKS[name] } : (this.whole ?? usual));
+    if (!name) this.whole = null;
+    this.reveal();
+  }
+
   // Buttons and picture come into sight, where one of them is not.
   reveal() {
     const below = this.matrix.element.getBoundingClientRect().bottom > innerHeight;
@@ -223,7 +260,7 @@ class View {
 
   later(news) {
     clearTimeout(this.timer);
-    if (news.length) this.lengthText.textContent = this.say("length_words", { words: news.length });
+    if (news.length) this.lengthText.textContent = this.say("length_units", { length: news.length });
     this.timer = setTimeout(() => this.change(news), WAIT);
   }
 
@@ -234,7 +271,8 @@ class View {
     this.locked = 0;
     this.refused = false;
     this.worker.postMessage({ start: this.spec });
-    if (go) this.ask({ train: MOST_UPDATES });
+    this.tellFound();
+    if (go) this.press();
   }
 
   ask(what) {
@@ -246,7 +284,8 @@ class View {
   }
 
   press() {
-    this.ask(this.training ? { pause: true } : { train: MOST_UPDATES });
+    const left = BROKEN_UPDATES - (this.looks.at(-1)?.updates ?? 0);
+    this.ask(this.training ? { pause: true } : { train: this.broken && left > 0 ? left : MOST_UPDATES });
   }
 
   wait(training) {
@@ -269,7 +308,7 @@ class View {
       this.looks.push(look);
       if (look.mass > LOCKED && !this.locked) {
         this.locked = look.updates;
-        this.worker.postMessage({ until: look.updates + BEYOND });
+        if (!this.broken) this.worker.postMessage({ until: look.updates + BEYOND });
       }
       if (this.looks.length > MOST_LOOKS && this.at < 0) this.looks = this.looks.filter((_, n) => n % 2 === 0 || n > MOST_LOOKS - 20);
       if (ready) this.draw();
@@ -277,6 +316,7 @@ class View {
     }
     if (paused !== undefined) {
       this.wait(false);
+      this.tellFound();
       this.tell(true);
       this.box.dataset.paused = paused;
     }
@@ -310,6 +350,7 @@ class View {
     this.legend.textContent = this.spec.attention
       ? ["legend", ...(about.links ? ["legend_frames"] : []), ...(hidden ? ["legend_masked"] : [])].map((key) => this.say(key)).join(" ")
       : this.say("legend_without");
+    this.curves.forEach((curve, name) => (curve.title.textContent = this.say(name)));
     this.counted.textContent = "";
     delete this.box.dataset.paused;
   }
@@ -342,6 +383,7 @@ class View {
       this.matrix.fill(line, weights);
     });
     this.curves.forEach((curve) => curve.draw(looks, at));
+    this.tellFound();
     this.back.max = looks.length - 1;
     this.back.value = at;
     this.backText.textContent = this.say("update", { updates });
@@ -369,11 +411,14 @@ class View {
       if (this.locked && look.updates >= this.locked) parts.push(say("summary_locked", { updates: this.locked }));
     }
     if (!look.updates) parts.push(say("summary_press"));
-    else if (!this.training && !this.wanted) parts.push(say("summary_waits"));
+    else if (!this.training && !this.wanted) {
+      if (look.mass !== null && !this.locked && !this.broken) parts.push(say("summary_never"));
+      parts.push(say(this.locked && !this.broken ? "summary_stopped" : "summary_waits"));
+    }
     this.summary.textContent = parts.join(" ");
     if (!now && performance.now() - this.spokenAt < SPOKEN) return;
     this.spokenAt = performance.now();
-    this.spoken.textContent = this.summary.textContent;
+    this.spoken.textContent = [this.summary, ...(this.isTold() ? [this.found] : [])].map((one) => one.textContent).join(" ");
   }
 }
 

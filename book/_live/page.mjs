@@ -1,5 +1,5 @@
 // On a page: what stands in a box `.live` comes to life, a translation when it is first touched, a
-// training as soon as it is scrolled into sight.
+// training or the steps of a figure as soon as they are scrolled into sight.
 
 const beside = (name) => new URL(name, import.meta.url);
 function enliven(box) {
@@ -44,6 +44,10 @@ function train(box, which) {
     await render(box, { spec, share });
   };
   if (share && location.hash.startsWith("#learn")) return start().then(() => box.scrollIntoView());
+  whenSeen(box, start);
+}
+
+function whenSeen(box, start) {
   const watch = new IntersectionObserver((seen) => {
     if (!seen.some((one) => one.isIntersecting)) return;
     watch.disconnect();
@@ -54,3 +58,4 @@ function train(box, which) {
 
 const printed = new URLSearchParams(location.search).has("print-pdf"); // slides on paper
 if (!printed) document.querySelectorAll(".live.learn:not(.learn-on)").forEach(train);
+document.querySelectorAll(".live-steps.stepped").forEach((box) => whenSeen(box, async () => (await import("./steps.mjs")).render(box)));

@@ -2,8 +2,9 @@
 //
 //   render(box, options)   fills a box; all options but `mode` may be left out:
 //
-//   mode         "pair" (two models side by side), "single" (one), "step" (one word, frame by frame),
-//                "both" (one, and the reader chooses between the whole sentence and step by step)
+//   mode         "pair" (two models side by side), "single" (one), "step" (one word, frame by frame).
+//                Where all models attend, the reader of the first two chooses between the whole
+//                sentence and step by step.
 //   models       names of weights: "rnnsearch" is fetched from rnnsearch.safetensors.gz beside this
 //   weights      instead of fetching: { name: text in base64 }
 //   sentence     to begin with, and `english`, its translation
@@ -19,11 +20,11 @@ import { speakerFor } from "./speaker.mjs";
 import { Stepper } from "./stepper.mjs";
 import { Translation } from "./translation.mjs";
 
-// One model, as a whole sentence or step by step: the reader chooses, and the sentence stays.
+// A whole sentence or one word step by step: the reader chooses, and the sentence stays.
 class Both {
   constructor(given) {
     const { say } = given;
-    this.views = [new Translation({ ...given, mode: "single" }), new Stepper(given)];
+    this.views = [new Translation(given), new Stepper(given)];
     this.buttons = ["whole", "steps"].map((key, at) => button(say(key), () => this.show(at)));
     this.place = make("div");
     this.element = make("div", {}, make("div", { class: "live-which live-views", role: "group", "aria-label": say("views") }, this.buttons), this.place);
@@ -53,7 +54,10 @@ class Both {
   }
 }
 
-const VIEWS = { both: Both, pair: Translation, single: Translation, step: Stepper };
+function viewOf({ mode, models }) {
+  if (mode === "step") return Stepper;
+  return models.every((model) => model.attends) ? Both : Translation;
+}
 
 // The view, once all is there. Until then what stands in the box stays, with a word on the progress.
 export async function render(box, options) {
@@ -75,7 +79,8 @@ export async function render(box, options) {
     const [sentences, ...models] = await Promise.all([library.sentences(), ...wanted.map((name) => library.model(name, progress))]);
     performance.mark("live-loaded");
     const first = sentence ? { de: sentence, en: english } : (sentences.chains[0]?.[0] ?? { de: "" });
-    view = new VIEWS[mode]({ mode, say, library, models, names, sentences, first });
+    const given = { mode, say, library, models, names, sentences, first };
+    view = new (viewOf(given))(given);
   } catch (error) {
     console.warn(error);
     status.replaceChildren(error.code === "file" ? error.message : say("failed"), " ", button(say("try_again"), () => render(box, options)));

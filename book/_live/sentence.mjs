@@ -34,18 +34,36 @@ export function readSentence(text, model, offered) {
   return { words, all: countWords(all), cut: last < all.length, added, unknown: new Set(model.unknown(words)) };
 }
 
-// Words that two sentences share, in order: the longest common subsequence, as flags on `ours`.
-export function shared(ours, theirs) {
+// Words that two sentences share, in order: the longest common subsequence, as pairs of places.
+function matches(ours, theirs) {
   const best = Array.from({ length: ours.length + 1 }, () => new Uint16Array(theirs.length + 1));
   for (let i = ours.length - 1; i >= 0; i--)
     for (let j = theirs.length - 1; j >= 0; j--)
       best[i][j] = ours[i] === theirs[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
-  const flags = ours.map(() => false);
+  const pairs = [];
   for (let i = 0, j = 0; i < ours.length && j < theirs.length; )
-    if (ours[i] === theirs[j]) flags[(j++, i++)] = true;
+    if (ours[i] === theirs[j]) pairs.push([i++, j++]);
     else if (best[i + 1][j] >= best[i][j + 1]) i++;
     else j++;
-  return flags;
+  return pairs;
+}
+
+// The same as flags on `ours`.
+export function shared(ours, theirs) {
+  const found = new Set(matches(ours, theirs).map(([i]) => i));
+  return ours.map((_, i) => found.has(i));
+}
+
+// Both sentences as columns [i, j] of a word of each: of the same word where there is one, and null where
+// only the other sentence has a word.
+export function columns(ours, theirs) {
+  const found = [];
+  let [i, j] = [0, 0];
+  for (const [m, n] of [...matches(ours, theirs), [ours.length, theirs.length]]) {
+    while (i < m || j < n) found.push([i < m ? i++ : null, j < n ? j++ : null]);
+    if (m < ours.length && n < theirs.length) found.push([i++, j++]);
+  }
+  return found;
 }
 
 // "A." and "B." as "A, und b."; with the translation if both are known.

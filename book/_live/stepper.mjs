@@ -2,20 +2,22 @@
 
 import { write } from "./card.mjs";
 import { Chooser } from "./chooser.mjs";
-import { allow, button, html, largest, make, meter, number, percent, strip, sum } from "./elements.mjs";
+import { button, html, largest, make, meter, number, percent, strip, sum } from "./elements.mjs";
 import { framesOf, mark, sub, symbolsOf } from "./equations.mjs";
 import { describe, languagesOf } from "./names.mjs";
+import { Player } from "./player.mjs";
 import { isWord, readSentence } from "./sentence.mjs";
 import { farthest } from "./translation.mjs";
 import { WordRow, asRead, quoted, shown, strongest } from "./word_row.mjs";
 
-const PLAYED = 1400; // milliseconds a frame
+const PACE = 1400;
 const MOST_RANDOM = 9; // words of a random sentence
 const whole = (share) => (Math.abs(share - 1) < 1e-4 ? 1 : share); // a sum of 32-bit numbers
 
-export class Stepper {
+export class Stepper extends Player {
   constructor({ library, models, names, sentences, first, say }) {
-    Object.assign(this, { library, names, sentences, say, turn: 0, at: 0, loaded: new Map() });
+    super(say, PACE);
+    Object.assign(this, { library, names, sentences, turn: 0, at: 0, loaded: new Map() });
     models.forEach((model, number) => this.loaded.set(names[number], model));
     this.name = names[0];
     this.languages = languagesOf(models[0], say);
@@ -27,9 +29,6 @@ export class Stepper {
     this.table = make("div", { class: "live-scroll" });
     this.summary = make("p", { class: "live-say", "aria-live": "polite" });
     this.best = make("div", { class: "live-best" });
-    this.back = button(say("back"), () => this.go(-1), { "aria-label": say("back_title") });
-    this.play = button(say("play"), () => this.toggle());
-    this.on = button(say("forward"), () => this.go(1), { "aria-label": say("forward_title") });
     this.which = make("div", { class: "live-which", role: "group", "aria-label": say("which") });
     this.element = make(
       "div",
@@ -37,19 +36,13 @@ export class Stepper {
       names.length > 1 ? this.which : null,
       this.chooser.element,
       this.target.element,
-      make("div", { class: "live-controls" }, this.back, this.play, this.on),
+      this.controls,
       models[0].source.subwords ? make("p", { class: "live-hint" }, say("pieces")) : null,
       this.equations,
       this.summary,
       make("div", { class: "live-bench" }, this.table, this.best),
     );
-    this.element.addEventListener("keydown", (event) => {
-      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!by || event.target.closest(".live-words, textarea")) return;
-      event.preventDefault();
-      event.stopPropagation();
-      this.go(by);
-    });
+    this.listen(this.element);
   }
 
   get model() {
@@ -114,25 +107,18 @@ export class Stepper {
     this.draw();
   }
 
-  go(by) {
-    const count = this.frames?.length;
-    const to = this.at * count + this.frame + by;
-    if (!this.steps?.length || to < 0 || to >= this.steps.length * count) return this.stop();
-    this.at = Math.floor(to / count);
-    this.frame = to % count;
+  get position() {
+    return this.at * this.frames?.length + this.frame;
+  }
+
+  get count() {
+    return this.steps?.length * this.frames?.length;
+  }
+
+  move(to) {
+    this.at = Math.floor(to / this.frames.length);
+    this.frame = to % this.frames.length;
     this.draw();
-  }
-
-  toggle() {
-    if (this.timer) return this.stop();
-    this.play.textContent = this.say("pause");
-    this.timer = setInterval(() => this.go(1), PLAYED);
-  }
-
-  stop() {
-    clearInterval(this.timer);
-    this.timer = null;
-    this.play.textContent = this.say("play");
   }
 
   // --- drawing
@@ -148,8 +134,7 @@ export class Stepper {
       button.classList.toggle("later", at > this.at || (at === this.at && open));
       button.querySelector(".live-gloss").textContent = at === this.at && open ? this.say("not_yet") : "\u00a0";
     });
-    allow(this.back, this.at + this.frame > 0);
-    allow(this.on, this.at < this.steps.length - 1 || this.frame < this.frames.length - 1);
+    this.refresh();
     this.drawEquations();
     this.drawTable(step);
     this.drawBest(step);

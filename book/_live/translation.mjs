@@ -6,7 +6,7 @@ import { largest, make, percent } from "./elements.mjs";
 import { Growth } from "./growth.mjs";
 import { Matrix } from "./matrix.mjs";
 import { languagesOf } from "./names.mjs";
-import { isWord, readSentence } from "./sentence.mjs";
+import { columns, isWord, readSentence } from "./sentence.mjs";
 import { WordRow, asRead, quoted, shown, strongest } from "./word_row.mjs";
 
 const MOST_RANDOM = 16; // words of a random sentence
@@ -62,8 +62,8 @@ export class Translation {
     const read = readSentence(entry.de, this.cards[0].model, this.sentences);
     const good = this.chooser.tell(read);
     this.element.classList.toggle("live-empty", !good); // what was there keeps its room, unseen
+    this.element.style.minHeight = good ? "" : `${this.height ?? 0}px`; // and so do the lines of the field
     if (!good) {
-      this.growth.forget();
       this.spoken.textContent = "";
       return;
     }
@@ -113,12 +113,25 @@ export class Translation {
     const shares = cards.map((card) => card.judge(entry.reference));
     this.wordless = cards.every((card) => !card.steps.length);
     this.rest = this.looker ? farthest(this.looker.steps) : 0;
+    if (cards.length > 1) this.lineUp();
     this.settle();
     this.label();
     if (entry.reference) this.growth.add(entry, this.read.words, shares, this.chooser.trail.length > 0);
     else this.growth.forget();
     this.spoken.textContent = cards.map((card) => `${card.about.name}: ${card.steps.map((step) => shown(step.word)).join(" ")}`).join(". ");
+    this.height = this.element.offsetHeight;
     this.element.dataset.done = String(this.turn);
+  }
+
+  // A word that both translations have stands in the same column of both cards: words of a column are as wide
+  // as the wider one, and where a translation has none there is a gap.
+  lineUp() {
+    const rows = this.cards.map((card) => card.words);
+    const [one, other] = this.cards.map((card) => card.steps.map((step) => step.word));
+    const found = columns(one, other).map((places) => places.map((at, row) => rows[row].buttons[at] ?? make("span", { class: "live-gap" })));
+    const widths = found.map((pair) => Math.max(...pair.map((word) => word.getBoundingClientRect().width)));
+    found.forEach((pair, at) => pair.forEach((word) => (word.style.width = `${widths[at]}px`)));
+    rows.forEach((row, at) => row.element.replaceChildren(...found.map((pair) => pair[at])));
   }
 
   // What a screen reader says of each word.

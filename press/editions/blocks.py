@@ -34,6 +34,7 @@ BODY = {
     "learn",
     "live",
     "solution",
+    "stepper",
 }
 TITLED = {"admonition", "dropdown", "exercise", "grid-item-card"}
 TEXT = {"paragraph", "heading", "blockquote", "list_item", "tr"}

@@ -42,6 +42,7 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.util.docutils import SphinxDirective
 
+from attnmt.book.live.view import STYLES
 from press import reading
 from press.contents import chapter_numbers
 from press.extensions.book_pages import add_button
@@ -57,8 +58,8 @@ ROWS = {"table": 9, "sentences": 4, "forest": 4, "code": 18, "output": 18}  # on
 SENTENCE = 60  # letters; a table with a longer row is one of sentences
 THINGS = 4  # on one slide, at most
 SHORT = 4  # lines of output that leave room for a picture
-LIVE = """<link rel="stylesheet" href="../_static/live/see.css">
-<script type="module" src="../_static/live/page.mjs"></script>"""
+LIVE = "".join(f'<link rel="stylesheet" href="../_static/live/{name}">\n' for name in STYLES)
+LIVE += '<script type="module" src="../_static/live/page.mjs"></script>'
 SILENT = (nodes.target, nodes.comment, nodes.Invisible, nodes.title)
 APART = {"exercise", "solution", "symbols"}  # classes of what is neither shown nor said
 SEEN = (nodes.figure, nodes.image, nodes.raw, nodes.table)  # are no notes
@@ -197,6 +198,11 @@ class Deck:
         kind = self.mark(node)
         classes = set(node.get("classes", ())) if isinstance(node, nodes.Element) else set()
         if isinstance(node, SILENT) or kind == "skip" or classes & APART:
+            return
+        if classes & {"live-steps", "frame"}:  # a slide has all frames
+            for child in node.children:
+                if not isinstance(child, nodes.raw):
+                    self.block(child)
             return
         if isinstance(node, SlideOnly):
             for child in node.children:

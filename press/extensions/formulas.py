@@ -23,7 +23,8 @@ logger = getLogger(__name__)
 TEMML = Path(__file__).parents[1] / "_vendor" / "temml" / "temml.min.js"
 OPEN = "math notranslate nohighlight"
 SET = """(tex, display) => temml
-    .renderToString(tex, { displayMode: display, throwOnError: true }).split("").join("")"""
+    .renderToString(tex, { displayMode: display, throwOnError: true, trust: true })
+    .split("").join("")"""  # trusted: for \\class{name}{a part}
 LETTERS = {"mi", "mn", "msub", "msup", "msubsup"}
 APPLY = "\u2061"  # stands, unseen, behind the name of a function
 

@@ -1,4 +1,4 @@
-"""Sphinx extension: `{live}` and `{learn}` put onto a page what runs under the reader's hands.
+"""Sphinx extension: `{live}`, `{learn}` and `{stepper}` put onto a page what readers touch.
 
 `{live}` is a translation by one model or by two, side by side. It has a sentence of its own for
 those who read without scripts, in print or in Colab::
@@ -19,13 +19,25 @@ choices of `book/_live/learn_choices.mjs`; `:height:` keeps as many pixels free 
     A caption.
     :::
 
-Every block has a still (`press.extensions.stills`), drawn as the page is read: a translation and
-its weights, the weights of a sentence before and after a training. A page without a block loads
-nothing of all this.
+`{stepper}` shows frames of a figure one by one. Each paragraph, with the figures that follow it, is
+a step, and `\\step{2}{...}` in the equation is the term that is marked in step 2. The frames may
+also be the matrices of a figure elsewhere, which `:figure:` names. On paper, without scripts and
+in a notebook all of them stand one below the other::
+
+    ::::{stepper}
+    :equation: c_i = \\step{2}{\\sum_j \\step{1}{\\alpha_{ij}} h_j}
+    **Weigh.** What this shows.
+    ...
+    ::::
+
+Every other block has a still (`press.extensions.stills`), drawn as the page is read: a translation
+and its weights, the weights of a sentence before and after a training. A page without a block
+loads nothing of all this.
 """
 
 import gzip
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -37,9 +49,10 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from attnmt.book.live import weights
-from attnmt.book.live.view import modules
+from attnmt.book.live.view import STYLES, modules
 from press.contents import ROOT
 from press.extensions import stills
+from press.extensions.formulas import mathml
 from press.phrases import Dictionary, in_words
 
 logger = logging.getLogger(__name__)
@@ -217,10 +230,49 @@ class Learn(Component):
     }
 
 
+# From the beginning the first frame alone is seen: nothing moves when the steps come to life.
+STEPPED = """<div class="live-controls"></div><script>{{
+const box = document.currentScript.parentElement;
+box.dataset.figure = "{figure}";
+if (location.protocol !== "file:") box.classList.add("stepped");
+}}</script><div class="live-scroll formula">{equation}</div>"""
+
+
+class Steps(SphinxDirective):
+    """``{stepper}``"""
+
+    has_content = True
+    option_spec = {  # noqa: RUF012
+        "equation": directives.unchanged_required,
+        "figure": directives.unchanged_required,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        if "equation" not in self.options:
+            raise self.error("stepper: the option equation is missing")
+        self.env.metadata[self.env.docname].setdefault(SHOWN, set())
+        tex = re.sub(r"\\step\{(\d+)\}", r"\\class{step-\1}", self.options["equation"])
+        equation = mathml(tex, display=True)
+        html = STEPPED.format(equation=equation, figure=self.options.get("figure", ""))
+        content = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, content)
+        steps = nodes.container(classes=["live", "live-steps"])
+        steps += nodes.raw("", html, format="html")
+        if not isinstance(content.next_node(), nodes.paragraph):
+            raise self.error("stepper: a step begins with a paragraph")
+        for part in content.children:
+            if isinstance(part, nodes.paragraph):
+                step = nodes.container(classes=["frame"])
+                steps += step
+            step += part
+        return [steps]
+
+
 def add_files(app, pagename, templatename, context, doctree) -> None:
     """A page with a component, and no other, loads it."""
     if SHOWN in app.env.metadata.get(pagename, ()):
-        app.add_css_file(f"{FOLDER}/see.css")
+        for name in STYLES:
+            app.add_css_file(f"{FOLDER}/{name}")
         app.add_js_file(f"{FOLDER}/page.mjs", type="module")
 
 
@@ -234,6 +286,7 @@ def copy(app, error) -> None:
 def setup(app) -> dict[str, object]:
     app.add_directive("live", Live)
     app.add_directive("learn", Learn)
+    app.add_directive("stepper", Steps)
     app.connect("html-page-context", add_files)
     app.connect("build-finished", copy)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

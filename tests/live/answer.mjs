@@ -1,6 +1,6 @@
 /** Reads jobs from standard input, [{model, sentences}], and answers as the page would: JSON. */
 import { readFileSync } from "node:fs";
-import { readSentence } from "../../book/_live/sentence.mjs";
+import { columns, readSentence } from "../../book/_live/sentence.mjs";
 import { load } from "../../book/_live/translator.mjs";
 import { split, written } from "../../book/_live/vocabulary.mjs";
 
@@ -33,6 +33,7 @@ const tasks = {
   units: (model, { sentences }) => sentences.map((words) => model.units(words)),
   split: (model, { texts, language, prefixes }) => texts.map((text) => split(text, language, new Set(prefixes))),
   written: (model, { sentences }) => sentences.map(written),
+  columns: (model, { ours, theirs }) => columns(ours, theirs),
   unknown: (model, { words }) => model.unknown(words),
   /** What becomes of a reader's text beside the book's sentences. */
   read(model, { text }) {

@@ -52,6 +52,28 @@ def test_a_step_in_a_deck_of_another_origin(shown):
     assert box["width"] > 300 and box["height"] > 300
 
 
+PLACES = """card => [...card.querySelectorAll(".live-word")].map(word => {
+    const [inside, own] = [card, word].map(one => one.getBoundingClientRect());
+    return [word.querySelector(".live-text").textContent, Math.round(own.x - inside.x), own.width];
+})"""
+
+
+def test_words_line_up_and_an_emptied_field_keeps_the_height(browser, places):
+    page = browser.new_page()
+    german = "Ich habe Paul gesehen und Anna hat versucht, den Brief heimlich zu schreiben."
+    page.goto(f"{places[0]}see.html#see?models=rnnencdec,rnnsearch&sentence={german}")
+    page.locator("[data-done]").wait_for(timeout=120_000)
+    one, other = (card.evaluate(PLACES) for card in page.locator(".live-card").all())
+    both = set(map(tuple, one)) & set(map(tuple, other))  # a word, its place, its width
+    common = {"I", "have", "Paul", "and", "Anna", "letter", "secretly", "."}
+    assert {word for word, *_ in both} == common
+    height = page.locator("main").bounding_box()["height"]
+    page.locator(".live-field").fill("")
+    page.locator(".live-empty").wait_for()
+    assert page.locator("main").bounding_box()["height"] >= height
+    page.close()
+
+
 def test_a_wrong_name_is_told(shown):
     _, inside = shown("<!doctype html><p>{}", "models=transformer")
     inside.get_by_text("models: one or two of rnnencdec, rnnsearch").wait_for()

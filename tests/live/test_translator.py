@@ -310,6 +310,14 @@ def test_what_a_reader_types_is_completed_cut_and_explained():
         assert {key: answer[key] for key in expected} == expected, text
 
 
+def test_two_translations_have_their_common_words_in_the_same_columns():
+    ours, theirs = ["I", "tried", "to", "write", "."], ["I", "seen", "and", "tried", "."]
+    (found,) = ask({"task": "columns", "ours": ours, "theirs": theirs})
+    assert found == [[0, 0], [None, 1], [None, 2], [1, 3], [2, None], [3, None], [4, 4]]
+    (found,) = ask({"task": "columns", "ours": ["a", "b"], "theirs": ["c"]})
+    assert found == [[0, 0], [1, None]]  # where they differ, both stand in one column
+
+
 def test_words_are_written_as_the_grammar_writes_them(controlled):
     sentences = [pair.target for pair in controlled.test]
     (found,) = ask({"task": "written", "sentences": sentences})

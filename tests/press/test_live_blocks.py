@@ -10,7 +10,7 @@ from docutils.utils import assemble_option_dict
 
 from attnmt import greedy
 from attnmt.book.live import weights
-from attnmt.book.live.view import modules
+from attnmt.book.live.view import STYLES, modules
 from press.contents import file_of, listed
 from press.editions import catalogue
 from press.extensions import live, stills
@@ -74,7 +74,7 @@ def test_options_cannot_end_their_script():
 
 
 def test_pages_fetch_little():
-    files = ("page.mjs", *modules("see.mjs"), "see.css", "sentences.json")
+    files = ("page.mjs", *modules("see.mjs"), *STYLES, "sentences.json")
     component = sum((live.SOURCE / name).stat().st_size for name in files)
     for page, of_page in PAGES.items():
         models = {name for spec in of_page for name in spec.get("models", ())}

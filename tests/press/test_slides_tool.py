@@ -258,6 +258,13 @@ def test_a_training_stands_on_a_slide_with_its_question_and_runs_there(deck):
     assert "_static/live/page.mjs" in html and "_static/live/see.css" in html
 
 
+def test_slides_have_all_steps_of_a_figure(deck):
+    steps = ":::{stepper}\n:equation: c = \\step{1}{h}\n\n**One.**\n\n**Two.** And more.\n:::"
+    (slide,) = deck(md(f"## S\n\n{steps}")).slides[1:]
+    assert "One." in shown(slide) and "currentScript" not in shown(slide)
+    assert "Two. And more." in text_of(notes(slide))
+
+
 def test_korean_slides_say_so_and_keep_particles_in_their_line(deck):
     made = deck(md("## 어텐션\n\n**점수 $x$는 하나입니다.**"))
     english = slides.page(made, "x", 3)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attnmt.book.figures import frames
+from attnmt.book.figures.svg import alignment_svg
 
 pytestmark = pytest.mark.usefixtures("close_figures")
 
@@ -60,8 +61,10 @@ def test_matrices_have_each_number_in_the_column_of_its_word():
     assert [ax.get_ylabel() for ax in (above, below)] == ["H", "scores"]
     assert texts(above.texts) == ["1.00", "0.00", "-1.00", "0.00", "1.00", "1.00"]
     places = [text.get_position() for text in below.texts]
-    assert (texts(below.texts), places) == (["0.50", "-0.25", "2.00"], [(0, 0), (1, 0), (2, 0)])
-    assert texts(below.get_xticklabels()) == WORDS
+    assert texts(below.texts) == ["0.50", "-0.25", "2.00"]
+    assert places == [(0.5, 0.5), (1.5, 0.5), (2.5, 0.5)]
+    assert texts(above.get_xticklabels()) == WORDS
+    assert alignment_svg(figure).count('<g class="frame">') == 2  # a page's steps show one by one
     with pytest.raises(ValueError, match="2 numbers for 3 words"):
         frames.matrices(WORDS, {"H": [[1, 0]]})
 

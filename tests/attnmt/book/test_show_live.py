@@ -13,7 +13,7 @@ from attnmt.attention_only import attention_only
 from attnmt.book.live import view as live
 from attnmt.book.live.view import STORED, show_live
 from attnmt.book.live.weights import load_compact, pretrained
-from attnmt.model import rnnencdec, rnnsearch
+from attnmt.model import rnnsearch
 from press.run import execute
 
 BOOK = Path(__file__).resolve().parents[3] / "book"
@@ -44,7 +44,7 @@ def test_the_page_holds_the_model_and_the_component(model, tmp_path, monkeypatch
     path.write_bytes(base64.b64decode(data["options"]["weights"]["model"]))
     assert load_compact(path).config == model.config
     assert data["options"]["sentence"] == "w1 w2 w3"
-    assert data["options"]["mode"] == "both"
+    assert data["options"]["mode"] == "single"
     modules = data["modules"]
     assert "export async function render" in modules["see.mjs"]
     for text in modules.values():  # each finds what it imports
@@ -85,7 +85,6 @@ def test_sentences_of_the_book_are_offered_where_the_model_knows_them(model, con
 
 
 def test_what_cannot_be_shown_says_why(model, corpus, monkeypatch):
-    assert given(show_live(rnnencdec(corpus, hidden=8)))["options"]["mode"] == "single"
     with pytest.raises(ValueError, match=r"a page computes .*, and not attention_only"):
         show_live(attention_only(corpus, hidden=8))
     monkeypatch.setattr(live, "MOST_PARAMETERS", 1_000)

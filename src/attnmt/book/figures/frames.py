@@ -12,14 +12,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from torch import Tensor
+
+from attnmt.book.figures import svg
 
 ORANGE_BLUE = LinearSegmentedColormap.from_list("", ["#d55e00", "white", "#0072b2"])
 BLUE = "#0072b2"
 GREEN = "#00795a"
 DRAWN = 12  # numbers of each vector, blue above zero and orange below
+PALE = LinearSegmentedColormap.from_list(  # the page shows through
+    "", [to_rgba("#d55e00", 0.5), to_rgba("#888888", 0), to_rgba(BLUE, 0.5)]
+)
 
 
 def attention_step(labels: Sequence[str], query: Tensor, vectors: Tensor) -> Figure:
@@ -132,6 +137,8 @@ def steps(words: Sequence[str], panels: Mapping[str, Sequence[float]], alike: in
 def matrices(words: Sequence[str], panels: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     """Attention to all words at once: matrices one below the other, with a column for each word.
 
+    A notebook shows the figure as SVG, in which each matrix is a frame (:func:`.alignment_svg`).
+
     Args:
         words: S words.
         panels: of each matrix its rows of S numbers, by the formula at its left.
@@ -148,13 +155,19 @@ def matrices(words: Sequence[str], panels: Mapping[str, Sequence[Sequence[float]
             check_one_each(words, row)
         numbers = np.array(rows)
         most = max(1.0, np.abs(numbers).max())
-        ax.imshow(numbers, cmap=ORANGE_BLUE, vmin=-2 * most, vmax=2 * most, aspect="auto")
+        grid = {"edgecolors": svg.GRID, "linewidth": 0.7}
+        ax.pcolormesh(numbers, cmap=PALE, vmin=-most, vmax=most, **grid)
         for (row, column), number in np.ndenumerate(numbers):
-            ax.text(column, row, f"{number:.2f}", ha="center", va="center", fontsize=11)
+            middle = (column + 0.5, row + 0.5)
+            ax.text(*middle, f"{number:.2f}", ha="center", va="center", fontsize=11)
         ax.set_ylabel(title, rotation=0, ha="right", va="center", fontsize=12)
-        ax.set(yticks=[])
+        ax.set(yticks=[], gid=svg.FRAME)
+        ax.invert_yaxis()
         ax.grid(visible=False)
-    axes[-1, 0].set_xticks(range(len(words)), words, fontsize=11)
+        ax.tick_params(length=0, labelbottom=False)
+    axes[0, 0].tick_params(labeltop=True)
+    axes[0, 0].set_xticks(np.arange(len(words)) + 0.5, words, fontsize=11, parse_math=False)
+    svg.show_in_notebooks()
     return figure
 
 

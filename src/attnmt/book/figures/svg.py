@@ -16,6 +16,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 
 ALIGNMENT = "alignment"  # the name of a heat map of weights in a figure
+FRAME = "frame"  # and of a part of it that a page shows by itself
 BLUE = "#0b5fae"
 BLUES = LinearSegmentedColormap.from_list("blues", [to_rgba(BLUE, 0), to_rgba(BLUE, 1)])
 GRID = "#8884"
@@ -29,17 +30,23 @@ ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
 
 def show_in_notebooks() -> None:
-    """From now on a notebook shows figures that hold an alignment also as :func:`alignment_svg`."""
+    """From now on a notebook shows alignments and frames also as :func:`alignment_svg`."""
     if shell := get_ipython():
         shell.display_formatter.formatters["image/svg+xml"].for_type(Figure, alignment_svg)
 
 
 def alignment_svg(figure: Figure) -> str | None:
-    """The figure as SVG, each cell of an alignment with a title; None if it has no alignment."""
+    """The figure as SVG, each cell of an alignment with a title; None if it has no alignment.
+
+    A part that is named a frame is a group of the class "frame", which a page's steps can show.
+    """
     cells_of_each = list(titles(figure))
-    if not cells_of_each:
+    if not cells_of_each and not any(ax.get_gid() == FRAME for ax in figure.axes):
         return None
     root = drawn(figure)
+    for group in root.iter(f"{SVG}g"):
+        if group.get("id") == FRAME:
+            group.set("class", FRAME)
     heat_maps = [group for group in root.iter(f"{SVG}g") if group.get("id") == ALIGNMENT]
     for heat_map, cells in zip(heat_maps, cells_of_each, strict=True):
         heat_map.attrib |= {"class": "weights", "fill": BLUE, "stroke": GRID, "stroke-width": ".7"}

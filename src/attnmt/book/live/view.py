@@ -26,6 +26,7 @@ from attnmt.vocab import abbreviations
 STORED = "ATTNMT_STORED"
 HERE = Path(__file__).parent
 FILES = (HERE / "page", HERE.parents[3] / "book" / "_live")  # an installed package, a checkout
+STYLES = ("see.css", "words.css", "stepper.css")
 HEIGHT = 760  # pixels, until the page inside says how high it is
 COMPUTED = ("rnnencdec", "rnnsearch", "sutskever", "luong", "concat_fixed")  # by translator.mjs
 MOST_PARAMETERS = 25_000_000  # parameters that a page can compute with, 50 MB: see `check`
@@ -64,11 +65,6 @@ class LiveView:
         begun = f": {self.sentence}" if self.sentence else ""
         return f"Run this cell in a notebook to translate with {name} as you type{begun}"
 
-    @property
-    def mode(self) -> str:
-        """Of the component; where nothing attends, there are no steps to go through."""
-        return "both" if self.model.attends else "single"
-
     def options(self) -> dict[str, object]:
         """What the component is told, its model as base64."""
         with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +72,7 @@ class LiveView:
             save_compact(self.model, path)
             weights = base64.b64encode(path.read_bytes()).decode()
         return {
-            "mode": self.mode,
+            "mode": "single",
             "weights": {"model": weights},
             "sentence": self.sentence,
             "english": self.english,
@@ -89,7 +85,7 @@ class LiveView:
         data = {"options": self.options(), "modules": modules("see.mjs")}
         text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
         title = f"{self.model.config['model']} translates as you type"
-        style = asset("see.css") + asset("embedded.css")
+        style = "".join(asset(name) for name in (*STYLES, "embedded.css"))
         return PAGE.format(generator=GENERATOR, title=title, style=style, data=text)
 
     def _repr_html_(self) -> str | None:
