@@ -22,7 +22,7 @@ SYSTEMS = {  # by title, in the order of all figures
     "scaled dot": "#7a7a00",
     "general": "#3f9fd4",
     "concat": "#c0392b",
-    "dot, both directions": "#0b5d44",
+    "dot, both directions": "#ab8a00",
     "local-m dot": "#55730d",
     "local-p dot": "#7d1d52",
     "local-m general": "#7b9a20",
@@ -35,7 +35,7 @@ MARKERS = "osD^vPX*<>"
 SHORT = {"linestyle": ":", "markerfacecolor": "white"}  # a live run, or another short one
 OTHERS = ("#2b3440", "#a8874f", "#8591a0", "#6f5a36", "#5d6b7a")
 GOLD = "#d55e00"  # known links
-CENTRE = "#00795a"  # of a window
+CENTRE = "#00936e"  # of a window
 
 
 def system_of(label: str) -> str | None:
