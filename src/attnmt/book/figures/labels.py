@@ -23,7 +23,7 @@ def distance(count: int, usual: float) -> float:
 
 
 def label(axis: Axis, words: Iterable[str], **look: object) -> None:
-    """Write words beside the rows or the columns of a heat map; where they would touch, only some."""
+    """Write words beside the rows or the columns of a heat map; if they would touch, only some."""
     words = list(words)
     figure, place = axis.axes.figure, axis.axes.get_subplotspec()
     rows, columns = place.get_gridspec().get_geometry() if place else (1, 1)
