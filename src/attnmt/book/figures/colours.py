@@ -50,7 +50,7 @@ def style_of(label: str) -> dict[str, Any]:
 
     Args:
         label: a system's title or its name in the plan, alone or before ", live",
-            ", demonstration", ", full run" and the search. Of another label the style is empty: it
+            ", short run", ", full run" and the search. Of another label the style is empty: it
             takes the next colour of the axes.
     """
     style: dict[str, Any] = {}
@@ -60,7 +60,7 @@ def style_of(label: str) -> dict[str, Any]:
         marker = MARKERS[list(SYSTEMS).index(title) % len(MARKERS)]
         darker = -0.4 if any(part.startswith("beam") for part in rest) else 0
         style = {"color": shade(title, darker), "marker": marker}
-    return style | (SHORT if {"live", "demonstration"} & {*rest} else {})
+    return style | (SHORT if {"live", "short run"} & {*rest} else {})
 
 
 def shade(label: str, by: float) -> str:
