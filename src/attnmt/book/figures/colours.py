@@ -74,7 +74,10 @@ def shade(label: str, by: float) -> str:
 
 def in_order(labels: Iterable[str]) -> list[str]:
     """The labels in the order of all figures: system by system, a full run before a live one."""
-    order = {title: place for place, title in enumerate([*SYSTEMS, None])}
-    return sorted(
-        labels, key=lambda label: (order[system_of(label)], "linestyle" in style_of(label))
-    )
+    order = [*SYSTEMS, None]
+
+    def place(label: str) -> tuple[int, bool]:
+        title = system_of(label)
+        return order.index(title), title is not None and "linestyle" in style_of(label)
+
+    return sorted(labels, key=place)
