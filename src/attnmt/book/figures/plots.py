@@ -109,7 +109,7 @@ def bleu_by_length(
         edge = longest_trained + 0.5
         across = ("data", "axes fraction")
         ax.axvline(edge, color="dimgrey", linestyle=":")
-        text = "longer than any\ntraining sentence"
+        text = "longer than\nany training\nsentence"
         note(text, (edge, 1), xycoords=across, xytext=(5, -5), va="top", fontsize=9)
     ax.set(xlabel="source sentence length (words)", ylabel="BLEU (0 to 100)")
     ax.set_ylim(bottom=0)
