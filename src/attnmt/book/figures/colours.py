@@ -21,7 +21,7 @@ SYSTEMS = {  # by title, in the order of all figures
     "dot": "#029e73",
     "scaled dot": "#7a7a00",
     "general": "#3f9fd4",
-    "concat": "#c0392b",
+    "concat": "#008b9c",
     "dot, both directions": "#ab8a00",
     "local-m dot": "#55730d",
     "local-p dot": "#7d1d52",
@@ -29,7 +29,7 @@ SYSTEMS = {  # by title, in the order of all figures
     "local-p general": "#9683d9",
     "dot + feed": "#d55e00",
     "local-p general + feed": "#5b3fa0",
-    "attention only": "#008b9c",
+    "attention only": "#c0392b",
 }
 MARKERS = "osD^vPX*<>"
 SHORT = {"linestyle": ":", "markerfacecolor": "white"}  # a live run, or another short one
