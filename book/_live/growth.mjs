@@ -3,6 +3,10 @@
 import { make, percent } from "./elements.mjs";
 import { countWords } from "./sentence.mjs";
 
+// As `attnmt.book.figures.colours` has them.
+const SYSTEMS = { rnnencdec: "#d08300", rnnsearch: "#0173b2", dot: "#029e73", "dot + feed": "#d55e00" };
+const colourOf = ({ model, score, feeding }) => SYSTEMS[model] ?? SYSTEMS[score + (feeding ? " + feed" : "")];
+
 export class Growth {
   constructor({ cards, language, say }) {
     Object.assign(this, { cards, language, say, visited: new Map() });
@@ -22,9 +26,10 @@ export class Growth {
     this.chain = entry.chain;
     this.visited.set(entry.de, { entry, shares, length: countWords(words) });
     const rows = [...this.visited.values()].sort((a, b) => a.length - b.length);
-    const bar = (share) => {
+    const bar = (share, at) => {
       const cell = make("td", {}, make("span", { class: "live-share" }, make("i")), ` ${percent(share)}`);
       cell.style.setProperty("--w", share.toFixed(3));
+      cell.style.setProperty("--system", colourOf(this.cards[at].model.config) ?? "var(--accent)");
       return cell;
     };
     const line = (row) => make("tr", { class: row.entry.de === entry.de ? "lit" : "" }, make("th", { scope: "row" }, String(row.length)), row.shares.map(bar));

@@ -39,7 +39,8 @@ const localWindow = (() => {
 
   const text = "var(--pst-color-text-base, #222832)";
   const grey = "var(--pst-color-text-muted, #48566b)";
-  const blue = "var(--pst-color-primary, #176de8)";
+  const blue = "light-dark(#0b5fae, #6db3f5)"; // of weights and of a centre, as in attnmt.book.figures
+  const green = "#00936e";
   const [left, top, bottom] = [44, 36, 236];
   const y = (value) => bottom - value * (bottom - top);
   const at = (number) => number.toFixed(1);
@@ -72,8 +73,8 @@ const localWindow = (() => {
 ${ticks.join("\n")}
 <text x="4" y="14" fill="${grey}">${say.weight}</text>
 ${bars.join("\n")}
-<path d="M${curve}" fill="none" stroke="#d55e00" stroke-width="2"/>
-<path d="M${at(x(p))} ${top - 8}V${bottom}" stroke="${text}" stroke-dasharray="5 4"/>
+<path d="M${curve}" fill="none" stroke="${green}" stroke-width="2"/>
+<path d="M${at(x(p))} ${top - 8}V${bottom}" stroke="${green}" stroke-dasharray="5 4"/>
 <text x="${at(x(p))}" y="${top - 14}" text-anchor="middle" fill="${text}"><tspan font-style="italic">p</tspan><tspan font-size="10" dy="3">t</tspan><tspan dy="-3"> = ${at(p)}</tspan></text>
 </svg>`;
   }

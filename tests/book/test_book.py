@@ -31,13 +31,15 @@ def test_outputs_are_those_of_the_code_without_errors_and_small(path):
 
 
 @each_chapter
-def test_pictures_have_a_text_alternative(path):
+def test_pictures_have_a_text_alternative_and_a_caption_with_a_number(path):
     cells = nbformat.read(path, as_version=4).cells
     for cell in (cell for cell in cells if cell.cell_type == "code"):
         kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
         if kinds & {"image/png", "image/jpeg", "image/svg+xml"}:
             alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
             assert len(alt) > 15, f"no mystnb.image.alt in the metadata of:\n{cell.source}"
+            figure = cell.metadata["mystnb"].get("figure", {})
+            assert {"caption", "name"} <= set(figure), f"no mystnb.figure of:\n{cell.source}"
         for text in output_texts(cell):
             for tag in re.findall(r"<img\b[^>]*>", text):
                 assert re.search(r'\balt="[^"]+"', tag), cell.source

@@ -103,7 +103,7 @@ SHAPES = """() => {
     const s = (x) => ((bars.length - 1) * (x - bars[0])) / (bars.at(-1) - bars[0]);
     const shade = svg.querySelector("rect[fill='#e69f00']");
     const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => number(shade, name));
-    const path = svg.querySelector("path[stroke='#d55e00']").getAttribute("d").match(numbers);
+    const path = svg.querySelector("path[stroke-width='2']").getAttribute("d").match(numbers);
     const points = path.map((point) => point.split(" ").map(Number));
     return [[s(x), s(x + width)], points.map(([x, top]) => [s(x), (y + height - top) / height])];
 }"""

@@ -2,25 +2,24 @@
 
 The frames of one step belong together. :func:`attention_step` draws all of them at once; a chapter
 that takes them one by one draws :func:`bars`, or several with :func:`steps`, and :func:`blend`,
-which name the same words in the same order and the same colours. :func:`matrices` has the numbers
-of all words at once.
+which name the same words in the same order, in the blue of all weights. :func:`matrices` has the
+numbers of all words at once.
 """
 
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnmt.book.figures import svg
+from attnmt.book.figures.colours import CENTRE
+from attnmt.book.figures.svg import BLUE
 
-ORANGE_BLUE = LinearSegmentedColormap.from_list("", ["#d55e00", "white", "#0072b2"])
-BLUE = "#0072b2"
-GREEN = "#00795a"
+ORANGE_BLUE = LinearSegmentedColormap.from_list("", ["#d55e00", "white", BLUE])
 DRAWN = 12  # numbers of each vector, blue above zero and orange below
 PALE = LinearSegmentedColormap.from_list(  # the page shows through
     "", [to_rgba("#d55e00", 0.5), to_rgba("#888888", 0), to_rgba(BLUE, 0.5)]
@@ -91,7 +90,7 @@ def bars(
     """
     check_one_each(words, values)
     ax = ax or plt.subplots(figsize=(4.2, 2.2), layout="constrained")[1]
-    drawn = ax.bar(range(len(words)), values, width=0.55, color=colours(len(words)))
+    drawn = ax.bar(range(len(words)), values, width=0.55, color=BLUE)
     ax.bar_label(drawn, [f"{value:.3f}" for value in values], padding=2, fontsize=10)
     ax.set_xticks(range(len(words)), words, parse_math=False)
     ax.axhline(0, color="dimgrey", lw=1)
@@ -119,7 +118,7 @@ def steps(words: Sequence[str], panels: Mapping[str, Sequence[float]], alike: in
     for ax, (title, values) in zip(axes[0], panels.items(), strict=True):
         check_one_each(words, values)
         heights = [value if np.isfinite(value) else 0 for value in values]
-        drawn = ax.bar(range(len(words)), heights, width=0.6, color=colours(len(words)))
+        drawn = ax.bar(range(len(words)), heights, width=0.6, color=BLUE)
         shown = [f"{value:.2f}" if np.isfinite(value) else "−∞" for value in values]
         ax.bar_label(drawn, shown, padding=2, fontsize=10)
         ax.set_xticks(range(len(words)), words, fontsize=10, parse_math=False)
@@ -197,9 +196,8 @@ def blend(
     ax = plt.subplots(figsize=(4.6, 2.9), layout="constrained")[1]
     x, y = (sum(a * h_j[k] for a, h_j in zip(alpha, h, strict=True)) for k in (0, 1))
     for number, (word, h_j, a) in enumerate(zip(words, h, alpha, strict=True), 1):
-        colour = colours(len(words))[number - 1]
-        ax.plot([x, h_j[0]], [y, h_j[1]], color=colour, lw=1 + 8 * a, alpha=0.6, zorder=1)
-        ax.plot(*h_j, "o", color=colour, markersize=9)
+        ax.plot([x, h_j[0]], [y, h_j[1]], color=BLUE, lw=1 + 8 * a, alpha=0.6, zorder=1)
+        ax.plot(*h_j, "o", color=BLUE, markersize=9)
         shown = word.replace("$", r"\$")  # in a word it begins no formula
         text = f"${symbol}_{number}$ {shown}\n{a:.0%}"
         ax.annotate(text, h_j, xytext=(8, 6), textcoords="offset points", fontsize=10)
@@ -237,12 +235,12 @@ def window(
     check_one_each(words, align if weights is None else weights)
     ax = plt.subplots(figsize=(7.4, 2.9), layout="constrained")[1]
     ax.axvspan(p - D, p + D, color="#fff1c9", zorder=0, label="window")
-    ax.axvline(p, color=GREEN, linestyle=":", label="centre $p_t$")
+    ax.axvline(p, color=CENTRE, linestyle=":", label="centre $p_t$")
     if weights is None:
         drawn = ax.bar(places, align, 0.55, color=BLUE, label="softmax in the window")
     else:
         x = np.linspace(-0.5, len(words) - 0.5, 400)
-        ax.plot(x, np.exp(-((x - p) ** 2) / (2 * (D / 2) ** 2)), color=GREEN, label="Gaussian")
+        ax.plot(x, np.exp(-((x - p) ** 2) / (2 * (D / 2) ** 2)), color=CENTRE, label="Gaussian")
         ax.bar(places - 0.2, align, 0.38, color="#a9a9a9", label="softmax in the window")
         drawn = ax.bar(places + 0.2, weights, 0.38, color=BLUE, label="weight $a_t(s)$")
     shown = [f"{bar.get_height():.2f}" if bar.get_height() else "" for bar in drawn]
@@ -259,8 +257,3 @@ def check_one_each(words: Sequence[str], values: Sequence[float]) -> None:
     """Refuse more or fewer numbers than words."""
     if len(words) != len(values):
         raise ValueError(f"{len(values)} numbers for {len(words)} words: {list(words)}")
-
-
-def colours(count: int) -> list[tuple[float, float, float]]:
-    """The colours of the source words, one after the other."""
-    return sns.color_palette("colorblind", count)

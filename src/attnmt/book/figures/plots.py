@@ -1,8 +1,10 @@
-"""The book's figures: learning curves, BLEU by length, alignments, links."""
+"""The book's figures: learning curves, BLEU by length, alignments, links.
+
+A label that begins with a system's title, such as "dot, live", has that system's colour.
+"""
 
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,57 +14,24 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from attnmt.book.figures import labels, svg
+from attnmt.book.figures.colours import CENTRE, GOLD, MARKERS, OTHERS, in_order, style_of
+from attnmt.book.figures.colours import shade as shade  # for pages
 from attnmt.metrics import Bucket
 from attnmt.pairs import Link, Pair
 from attnmt.training import History, Point
 
-MARKERS = "osD^vPX*<>"
-COLOURS = {  # of each of TITLES; those that share one have other markers
-    "RNNencdec": "#de8f05",
-    "no attention": "#8c564b",
-    "no attention, reversed": "#8c564b",
-    "RNNsearch": "#0173b2",
-    "location": "#737373",
-    "dot": "#029e73",
-    "scaled dot": "#7a7a00",
-    "general": "#56b4e9",
-    "concat": "#c0392b",
-    "dot, both directions": "#5b3fa0",
-    "local-m dot": "#7a7a00",
-    "local-p dot": "#b3446c",
-    "local-m general": "#56b4e9",
-    "local-p general": "#cc78bc",
-    "dot + feed": "#d55e00",
-    "local-p general + feed": "#5b3fa0",
-}
-LIVE = {"linestyle": ":", "markerfacecolor": "white"}
-
 
 def theme() -> None:
-    """Give all figures that follow the book's look: a white grid, colours that all can tell."""
-    sns.set_theme(style="whitegrid", palette="colorblind")
-
-
-def style_of(label: str) -> dict[str, Any]:
-    """The colour and marker of a model, everywhere the same; a live run is dotted and hollow.
-
-    Args:
-        label: a title of ``TITLES``, alone or before ", live" or ", full run". Lines of another
-            name take the next colour of the axes.
-    """
-    name = label.removesuffix(", live").removesuffix(", full run")
-    style: dict[str, Any] = LIVE if label.endswith("live") else {}
-    if name in COLOURS:
-        marker = MARKERS[list(COLOURS).index(name) % len(MARKERS)]
-        style = {"color": COLOURS[name], "marker": marker} | style
-    return style
+    """Give all figures that follow the book's look: a white grid, colours that no system has."""
+    sns.set_theme(style="whitegrid", palette=OTHERS)
 
 
 def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) -> Axes:
     """Perplexity on training (dashed) and validation pairs (solid) after each epoch."""
     ax = ax or plt.subplots(figsize=(6.4, 4))[1]
     highest = 1.0
-    for (name, history), marker in zip(histories.items(), MARKERS, strict=False):
+    for name, marker in zip(in_order(histories), MARKERS, strict=False):
+        history = histories[name]
         numbers = [epoch.epoch for epoch in history.epochs]
         valid = [epoch.valid_perplexity for epoch in history.epochs]
         train = [epoch.train_perplexity for epoch in history.epochs]
@@ -87,7 +56,8 @@ def curves_by_updates(curves: Mapping[str, Sequence[Point]], ax: Axes | None = N
     """
     ax = ax or plt.subplots(figsize=(6.4, 4))[1]
     highest = 1.0
-    for (name, points), marker in zip(curves.items(), MARKERS, strict=False):
+    for name, marker in zip(in_order(curves), MARKERS, strict=False):
+        points = curves[name]
         valid = [point.valid_perplexity for point in points]
         updates = [point.updates for point in points]
         ax.plot(updates, valid, markersize=4, label=name, **{"marker": marker} | style_of(name))
@@ -121,8 +91,8 @@ def bleu_by_length(
         longest_trained: draw a line at the longest source sentence of the training pairs.
     """
     ax = ax or plt.subplots(figsize=(6.4, 4))[1]
-    for (name, all_buckets), marker in zip(systems.items(), MARKERS, strict=False):
-        buckets = [bucket for bucket in all_buckets if bucket.bleu.sentences >= 5]
+    for name, marker in zip(in_order(systems), MARKERS, strict=False):
+        buckets = [bucket for bucket in systems[name] if bucket.bleu.sentences >= 5]
         middle = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
         scores = np.array([bucket.bleu.score for bucket in buckets])
         ends = [(bucket.bleu.low, bucket.bleu.high) for bucket in buckets]
@@ -139,7 +109,7 @@ def bleu_by_length(
         edge = longest_trained + 0.5
         across = ("data", "axes fraction")
         ax.axvline(edge, color="dimgrey", linestyle=":")
-        text = "longer than any\ntraining sentence"
+        text = "longer than\nany training\nsentence"
         note(text, (edge, 1), xycoords=across, xytext=(5, -5), va="top", fontsize=9)
     ax.set(xlabel="source sentence length (words)", ylabel="BLEU (0 to 100)")
     ax.set_ylim(bottom=0)
@@ -187,7 +157,7 @@ def alignment(
     sns.heatmap(weights, vmin=0, vmax=1, cmap=svg.BLUES, ax=ax, **grid, **beside)
     svg.show_in_notebooks()
     for s, t in gold or ():
-        ax.add_patch(Rectangle((s + 0.06, t + 0.06), 0.88, 0.88, fill=False, ec="#d55e00", lw=1.6))
+        ax.add_patch(Rectangle((s + 0.06, t + 0.06), 0.88, 0.88, fill=False, ec=GOLD, lw=1.6))
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.tick_params(length=0)
@@ -229,7 +199,7 @@ def window(p: ArrayLike, D: int, ax: Axes) -> Axes:
         frame.set_zorder(1.5)  # known links are seen on grey, too
     ax.barh(rows, first, **grey)
     ax.barh(rows, S - end, left=end, **grey)
-    ax.plot(p + 0.5, rows, "o-", color="#00795a", markersize=4, linewidth=1)
+    ax.plot(p + 0.5, rows, "o-", color=CENTRE, markersize=4, linewidth=1)
     ax.set(xlim=limits[0], ylim=limits[1])
     return ax
 
@@ -250,7 +220,7 @@ def links(pair: Pair) -> Axes:
     longest = max(len(pair.source), len(pair.target))
     ax = plt.subplots(figsize=(4.2, 1 + 0.3 * longest), layout="constrained")[1]
     for s, t in sorted(pair.possible):
-        style, color = ("-", "#0072b2") if (s, t) in pair.sure else ("--", "#d55e00")
+        style, color = ("-", svg.BLUE) if (s, t) in pair.sure else ("--", GOLD)
         ax.plot([0, 1], [s, t], style, color=color)
     for x, side, words in ((-0.05, "right", pair.source), (1.05, "left", pair.target)):
         for y, word in enumerate(words):

@@ -64,8 +64,10 @@ def titles(figure: Figure) -> Iterator[list[str]]:
     for ax in figure.axes:
         for mesh in ax.collections:
             if mesh.get_gid() == ALIGNMENT:
-                source = [label.get_text() for label in ax.get_xticklabels()]
-                target = [label.get_text() for label in ax.get_yticklabels()]
+                source, target = (
+                    axis.get_major_formatter().format_ticks(axis.get_ticklocs())
+                    for axis in (ax.xaxis, ax.yaxis)
+                )
                 weights = mesh.get_array().reshape(len(target), len(source))
                 yield [
                     f"{s} → {t}: {weight:.2f}"
