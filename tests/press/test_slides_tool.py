@@ -14,6 +14,10 @@ from attnmt.evidence.verdicts import Row
 from press import reading
 from press.editions import catalogue, slides
 
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+)
+
 
 def md(source, kind="slide", **metadata):
     if kind:
