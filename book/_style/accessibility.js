@@ -23,12 +23,13 @@
   for (const cell of document.querySelectorAll(":is(.full-width, .verdicts) td:not(:first-child)")) {
     cell.dataset.label = cell.closest("table").rows[0].cells[cell.cellIndex].textContent;
   }
-  // Paper is light.
+  // Paper is light, and has the tables of verdicts whole.
   const page = document.documentElement;
   let theme;
   window.addEventListener("beforeprint", () => {
     theme = page.dataset.theme;
     page.dataset.theme = "light";
+    document.querySelectorAll("details:has(.verdicts)").forEach((one) => (one.open = true));
   });
   window.addEventListener("afterprint", () => (page.dataset.theme = theme));
   // Below a page that was found stands a sentence with the word, not the code of a cell.

@@ -293,7 +293,7 @@ def mark_verdicts(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             folded = f'<details class="rows"><summary>{len(rows)} rows: {words}</summary>'
             parts = (folded, "</details>")
             opened, closed = (nodes.raw("", part, format="html") for part in parts)
-            table.replace_self([opened, table, closed])
+            table.parent.replace(table, [opened, table, closed])  # `replace_self` moves its classes
 
 
 def skip_tuple_fields(

@@ -9,11 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
+from docutils.core import publish_doctree
 from PIL import Image
 from sphinx.application import Sphinx
 
 from press.contents import ROOT
-from press.extensions.book_pages import add_run, fold_parts
+from press.extensions.book_pages import add_run, fold_parts, mark_verdicts
 
 ADDRESS = "https://someone.example/align/"
 PAGE = """# A title of $x$
@@ -119,6 +120,16 @@ def test_a_verdict_is_a_badge_of_its_word(built):
     verdict = BeautifulSoup(built()[0], "html.parser").table.td
     assert verdict.text.strip() == "same sign trials: one side"
     assert verdict.span["class"] == ["verdict", "same-sign"] and verdict.span.text == "same sign"
+
+
+def test_a_notebooks_table_of_verdicts_is_folded_as_a_whole():
+    lines = ["======= =====", "verdict claim", "======= =====", "waiting It", "======= ====="]
+    page = publish_doctree("\n".join(lines))
+    app = SimpleNamespace(env=SimpleNamespace(doc2path="{}.ipynb".format))
+    mark_verdicts(app, page, "evidence")
+    opened, table, closed = page.children
+    assert table["classes"] == ["verdicts"] and not opened["classes"]
+    assert "1 rows" in opened.astext() and closed.astext() == "</details>"
 
 
 def run_links(address: str) -> list[str]:
