@@ -180,13 +180,13 @@ def two_systems(better):
 def test_the_p_value_is_that_of_resampling_by_hand():
     """Koehn 2004 as sacreBLEU does it: both systems on the same draws of the sentences."""
     first, second, references = two_systems(better=3)
-    draws = np.random.default_rng(12345).choice(60, size=(80, 60), replace=True)
+    draws = np.random.default_rng(12345).choice(60, size=(200, 60), replace=True)
     differences = []
     for draw in draws:
         a, b, r = ([side[k] for k in draw] for side in (first, second, references))
         scores = [BLEU().corpus_score(side, [r]).score for side in (a, b)]
         differences.append(abs(scores[0] - scores[1]))
-    found = paired_bootstrap(first, second, references, resamples=80)
+    found = paired_bootstrap(first, second, references, resamples=200)
     above = np.array(differences) - np.mean(differences) > abs(found.difference)
     assert found.p_value == pytest.approx((above.sum() + 1) / 201)
     assert 0.005 < found.p_value < 1

@@ -27,8 +27,8 @@ OF_CAPTIONS = read_plan()["corpora"]["live"]  # where captions cannot be reached
 class Size:
     """How many pairs a chapter trains on, how large its models are, and how long they train."""
 
-    #: of the controlled corpus, for a model that is trained live; chapter 3, which trains two,
-    #: reads a third of them, and chapter 9, whose updates take longest, a half.
+    #: of the controlled corpus, for a model that is trained live; chapters 3, which trains two
+    #: networks, and 9, whose updates take longest, read half of them.
     live_pairs: int
     live_recipe: Recipe  #: for these.
     curve_every: int  #: updates between two points of a live model's learning curve.
