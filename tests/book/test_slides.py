@@ -36,7 +36,8 @@ SEEN = """() => {
         for (const box of range.getClientRects())
             lines.push([node.data.trim().slice(0, 40), place(box), size, !!parent.closest("code")]);
     }
-    const drawn = [...slide.querySelectorAll(".picture > svg text")].map((text) => {
+    const letters = [...slide.querySelectorAll(".picture > svg text")];
+    const drawn = letters.filter((text) => text.getClientRects().length).map((text) => {
         const { a, b } = text.getScreenCTM();
         return [text.textContent, parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b)];
     });
