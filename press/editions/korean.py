@@ -10,8 +10,8 @@ has looked at it and removed the mark. All that lags is a warning of each comman
 `locale/ko/lagging.txt`, which `update` writes.
 
 Code and outputs are the English pages' own, and each heading keeps its English address. Phrases of
-tables, forest plots, diagrams, slides and buttons are in one table, `_words.po`, with `{}` for each
-number; what is not there stays English, and so do the words in other pictures.
+tables, printed lines, forest plots, diagrams, slides and buttons are in one table, `_words.po`,
+with `{}` for each number; what is not there stays English, and so do the words in other pictures.
 
 `make korean` generates the edition into `_build/korean`, and builds it with its slides. There, with
 `PYTHONPATH=.`, `python -m press.editions.pdf` prints it, and `python -m press.editions.student`
@@ -45,6 +45,7 @@ from press.phrases import (
     in_words,
     markdown_in_words,
     plot_in_words,
+    printed_in_words,
 )
 from press.run.numbers import PAIR
 from press.run.outputs import write
@@ -136,9 +137,12 @@ def translated(page: str, root: Path = ROOT) -> tuple[nbformat.NotebookNode, Loo
         holder[key] = look.joined(context, pieces)
     for cell in notebook.cells if look.texts else ():
         cell.metadata.get("mystnb", {}).pop("code_prompt_show", None)  # CONFIG has one for all
-        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
             for kind in OUTPUTS.keys() & data.keys():
                 data[kind] = OUTPUTS[kind](data[kind], look.phrases)
+            if output.output_type == "stream":
+                output.text = printed_in_words(output.text, look.phrases)
     if look.missing:
         notice = PARTLY.format(count=len(look.missing)) if look.texts else WHOLLY
         first = next(c for c in notebook.cells if c.cell_type == "markdown")

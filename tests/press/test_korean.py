@@ -22,6 +22,7 @@ from press.phrases import (
     diagram_in_words,
     in_words,
     plot_in_words,
+    printed_in_words,
 )
 
 PAGES = catalogue.pages()
@@ -147,7 +148,7 @@ def test_the_tables_of_a_page_keep_their_numbers(page):
     for old, new in zip(before, after, strict=True):
         outputs = zip(old.get("outputs", []), new.get("outputs", []), strict=True)
         for was, now in outputs:
-            texts = [one.get("data", {}).get(TABLES, "") for one in (was, now)]
+            texts = [one.get("text", one.get("data", {}).get(TABLES, "")) for one in (was, now)]
             assert sorted(NUMBER.findall(texts[0])) == sorted(NUMBER.findall(texts[1]))
 
 
@@ -165,6 +166,13 @@ def test_words_of_sentences_stay_in_an_alignment():
     words = {"source words": "원문 단어", "all": "모두"}
     assert plot_in_words(svg, words) == "<svg><text>원문 단어</text><text>all</text></svg>"
     assert plot_in_words("<p>all right</p>", {"all right": "x"}) == "<p>all right</p>"
+
+
+def test_printed_lines_are_korean_in_their_columns():
+    text = "words       links   all links\nnot in it   1.9           4.0\n  words 2\n"
+    table = {"words": "번역문 단어", "all links": "모든 링크", "words {}": "단어 {}"}
+    shown = "번역문 단어   links   모든 링크\nnot in it   1.9           4.0\n  단어 2\n"
+    assert printed_in_words(text, table) == shown
 
 
 DRAWINGS = sorted((ROOT / "book" / "figures").glob("*.svg"))
