@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 SVG = "{http://www.w3.org/2000/svg}"
 ElementTree.register_namespace("", SVG.strip("{}"))
 NUMBER = re.compile(r"[+−-]?\d+(?:[.,]\d+)*%?")
-EDGE = re.compile(r"((?<!\\)\|)")  # of a table's cell
+EDGE = re.compile(r"((?<!\\)\||<br>)")  # of a line in a table's cell
 LABEL = re.compile(r"[^|`\n]+?:\*?(?= )")  # what stands before a line's first colon
 
 Dictionary = dict[str, str]  # English -> the edition's language

@@ -27,7 +27,7 @@ from attnmt.metrics import chrf_of
 from press import reading
 from press.contents import chapter_numbers, chapters, file_of, listed
 from press.extensions.languages import words_on
-from press.phrases import line_in_words
+from press.phrases import line_in_words, plot_in_words
 
 BESIDES = (
     "one_page",
@@ -165,9 +165,10 @@ class MarkdownList(SphinxDirective):
         for path in root.glob(files):
             self.env.note_dependency(str(path))
         words = words_on(self.env.docname, self.config, root)
-        text = [line_in_words(line, words) for line in lines(root, *self.arguments)]
+        text = "\n".join(line_in_words(line, words) for line in lines(root, *self.arguments))
+        text = plot_in_words(text, words)
         parent = nodes.container("", classes=classes.split())
-        self.state.nested_parse(StringList(text), self.content_offset, parent)
+        self.state.nested_parse(StringList(text.split("\n")), self.content_offset, parent)
         return [parent]
 
 
