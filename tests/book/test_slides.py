@@ -157,7 +157,7 @@ def test_every_slide_can_be_printed(browser, address):
 def test_the_speaker_view_shows_notes(browser, address):
     context = browser.new_context(viewport=SCREEN)
     page = context.new_page()
-    go(page, f"{address}slides/03_learning_to_align.html#/3")
+    go(page, f"{address}slides/03_learning_to_align.html#/2")
     page.wait_for_selector("body.ready")
     with context.expect_page() as opened:
         page.keyboard.press("s")
