@@ -187,7 +187,8 @@ def container(hidden: tuple[Path, ...]) -> tuple[str, ...]:
         place for place in (Path.home(), ROOT, *hidden) if place.is_dir() and place.parent != place
     ]
     seen = [ROOT / "src", ROOT / "results", ROOT / "book" / "_live"]
-    seen += [Path(sys.prefix), Path(sys.base_prefix)]
+    python = [Path(sys.prefix), Path(sys.base_prefix)]
+    seen += [*python, *(place.resolve() for place in python)]  # it may be a link to a hidden place
     seen = [one for one in seen if any(one.is_relative_to(place) for place in own)]  # others are
     command = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
     command += ["--dev", "/dev", "--proc", "/proc"]

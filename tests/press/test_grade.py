@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -153,12 +154,20 @@ def test_in_a_container_an_answer_reaches_nothing(tmp_path, monkeypatch):
     assert found == "ValueError: ['kill', 'read', 'write', 'list', 'network']"
 
 
-def test_an_environment_behind_a_link_is_seen_in_the_container(tmp_path, monkeypatch):
+@pytest.mark.parametrize("hidden", ["answers", "."])
+def test_an_environment_behind_a_link_is_seen_in_the_container(tmp_path, hidden):
+    """Wherever the link and the environment lie: one of them, or both, in what is hidden."""
     if not grade.container((tmp_path,)):
         pytest.skip("no bubblewrap, or it may not be used here")
+    (tmp_path / "answers").mkdir()
     (tmp_path / "venv").symlink_to(sys.prefix)
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
-    assert grade.container((tmp_path / "answers",))
+    python = tmp_path / "venv" / "bin" / Path(sys.executable).name
+    asked = "import pathlib, sys; from press.editions.grade import container as c; "
+    asked += "print(sys.prefix); print(bool(c((pathlib.Path(sys.argv[1]),))))"
+    done = subprocess.run(
+        [python, "-c", asked, tmp_path / hidden], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.stdout.split() == [str(tmp_path / "venv"), "True"], done.stdout + done.stderr
 
 
 @pytest.mark.slow
