@@ -60,7 +60,7 @@ SIZES: Mapping[str, Size] = Sizes(
     quick=Size(
         live_pairs=1_000,
         live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
-        curve_every=5,
+        curve_every=15,
         grammar_pairs=1_000,
         real_pairs=1_000,
         caption_pairs=1_000,
