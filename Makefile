@@ -7,7 +7,7 @@ EXECUTE ?= stale
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 BUILD = $(BIN)/jupyter-book build
-PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+PYTEST = $(BIN)/python -m pytest -p no:nbval -p no:anyio -n $(JOBS) --dist worksteal
 # The files with a test of a marker, so that the others need not be read.
 MARKED = $(shell grep -rl --include="test_*.py" "mark\.$(1)" tests)
 # Executed by every check, their knobs at "quick". What the pages show holds by its stamps.
@@ -18,6 +18,7 @@ SERVE = @echo "To read it: $(BIN)/python -m http.server --directory _build/html,
 # One thread a process: two chapters run at a time, and the numbers stay the same on any machine.
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
+unexport PYTHONDONTWRITEBYTECODE # with it each process of the tests compiles all modules again
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .NOTPARALLEL:
 
@@ -64,19 +65,20 @@ clean: ## remove what was built; the environment stays
 check: lint ## in three minutes: style, types, unit tests of the core, one chapter
 	$(PYTEST) -m "not slow and not browser and not nightly" tests/attnmt/test_*.py
 	ATTNMT_SIZE=quick $(NBVAL) book/03_learning_to_align.ipynb
-test: $(STAMP) ## all that a change must pass: lint unit processors nbval strict browser
-	@$(MAKE) -k --no-print-directory lint unit processors nbval strict browser
+test: $(STAMP) ## all that a change must pass: strict processors lint unit nbval browser
+	@$(MAKE) -k --no-print-directory alone unit nbval browser
+alone: $(STAMP) # stages of one process each, side by side
+	@echo strict processors lint | xargs -n 1 -P $(JOBS) $(MAKE) --no-print-directory
 test-all: $(STAMP) ## the same, and every notebook as shown, whole editions, Colab, other Pythons
 	@$(MAKE) -k --no-print-directory test pages nightly sphinx colab versions
 lint: $(STAMP)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(BIN)/mypy --cache-dir _build/mypy
-	$(BIN)/lint-imports --no-logo --cache-dir _build/imports
+	$(BIN)/mypy --cache-dir _build/mypy && $(BIN)/lint-imports --no-logo --cache-dir _build/imports
 unit: $(STAMP)
 	$(PYTEST) -m "not browser and not nightly" $(TESTS)
 processors: $(STAMP) # what depends on kernels, with the limits of lesser ones (on ARM the variables change nothing)
-	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -m kernels $(call MARKED,kernels)
-	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(PYTEST) -m kernels $(call MARKED,kernels)
+	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -n 0 -m kernels $(call MARKED,kernels)
+	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(PYTEST) -n 0 -m kernels $(call MARKED,kernels)
 browser: $(STAMP)
 	$(PYTEST) -m "browser and not nightly" $(call MARKED,browser)
 nightly: $(STAMP) # the other pages, whole editions
@@ -91,8 +93,7 @@ colab: $(STAMP) ## run chapters as Colab would, in a new environment (CHAPTERS=.
 versions: # the Pythons that the book promises, each in an environment of its own
 	@for python in python3.11 python3.12 python3.13 python3.14; do \
 		$$python -c "" 2>/dev/null || { echo "Skipped: there is no $$python here"; continue; }; \
-		$(MAKE) --no-print-directory PYTHON=$$python VENV=_build/$$python TESTS=tests/attnmt CHAPTERS=book/ten_minutes.ipynb unit nbval || exit 1; \
-	done
+		$(MAKE) --no-print-directory PYTHON=$$python VENV=_build/$$python TESTS=tests/attnmt CHAPTERS=book/ten_minutes.ipynb unit nbval || exit 1; done
 format: $(STAMP) ## let ruff format the code and mend what it can
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 lock: ## write requirements.lock: the same versions with their hashes, for pip's --require-hashes (needs uv)
@@ -108,8 +109,7 @@ release: pdf student ## write what a release offers into dist: the package (from
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python -m zipfile -c dist/learning-to-align-site.zip _build/html
 	$(BIN)/python -m zipfile -c dist/learning-to-align-student.zip _build/student
-	cp _build/pdf/learning-to-align.pdf dist
-	cd dist && sha256sum * > SHA256SUMS
+	cp _build/pdf/learning-to-align.pdf dist && cd dist && sha256sum * > SHA256SUMS
 korean: $(STAMP) ## update the Korean catalogue, and build both editions, the Korean one in _build/html/ko
 	$(BIN)/python -m press.editions.korean update
 	$(BIN)/python -m press.editions.korean generate --into _build/korean

@@ -14,7 +14,7 @@ MODULES = {
     "attnmt.book.live.weights": "pretrained",
     "attnmt.book.by_hand": "sigma softmax times",
     "attnmt.book.coverage": "content_words measure_coverage partners_of",
-    "attnmt.book.demonstrations": "TEST_PAIRS corpus_has print_run print_training real_text "
+    "attnmt.book.demonstrations": "corpus_has print_run print_training real_text "
     "sample_table train_or_load translate_test translate_yours",
     "attnmt.book.numbers": "global_numbers kept_share local_numbers lookup_numbers write_numbers",
     "attnmt.book.probes": "deepest fit_probe handed_over influence make_decoder next_look unroll",

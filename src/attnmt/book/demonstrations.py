@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from IPython.display import Markdown
 
+from attnmt.book.sizes import SIZES
 from attnmt.book.tables import NOTHING, table, with_range
 from attnmt.corpus import multi30k
 from attnmt.decoding import Translation, greedy
@@ -23,7 +24,8 @@ from attnmt.text import DataUnavailable
 from attnmt.training import History
 from attnmt.vocab import UNK
 
-TEST_PAIRS = 1_000  # test pairs that a chapter measures; recorded runs have all of them
+# Test pairs that a chapter measures, and longer ones; recorded runs have all of them.
+TEST_PAIRS = SIZES["chapter"].tested
 NEEDS = {
     "links": "known links between words",
     "glosses": "German sentences with known links",
@@ -91,12 +93,12 @@ def corpus_has(corpus: Corpus, what: str) -> bool:
 
 
 def translate_test(model: Translator, corpus: Corpus) -> Translated:
-    """Translate the first ``TEST_PAIRS`` test pairs and all long ones, greedily, and score them.
+    """Translate the first ``TEST_PAIRS`` test pairs and long ones, greedily, and score them.
 
     BLEU reads captions as recorded runs do, as words in lower case.
     """
     some = list(corpus.test[:TEST_PAIRS])
-    pairs = some + list(corpus.long)
+    pairs = some + list(corpus.long[:TEST_PAIRS])
     translations = greedy(model, [pair.source for pair in pairs])
     sentences = as_scored(model, translations, corpus)
     expected = references(pairs, corpus.bleu_of_words)

@@ -38,6 +38,7 @@ class Size:
     hidden: int  #: units of encoder and decoder.
     real_recipe: Recipe  #: for captions.
     translated: int  #: test pairs that chapter 1 has translated.
+    tested: int  #: test pairs, and longer ones, by which a model is measured.
     small_pairs: int  #: of the small model that evidence 1 trains.
     small_epochs: int  #: of it.
 
@@ -59,13 +60,14 @@ SIZES: Mapping[str, Size] = Sizes(
     quick=Size(
         live_pairs=1_000,
         live_recipe=Recipe(epochs=1, batch_size=32, fall=True),
-        curve_every=5,
+        curve_every=15,
         grammar_pairs=1_000,
         real_pairs=1_000,
         caption_pairs=1_000,
         hidden=32,
         real_recipe=Recipe(epochs=1),
         translated=100,
+        tested=100,
         small_pairs=500,
         small_epochs=1,
     ),
@@ -79,6 +81,7 @@ SIZES: Mapping[str, Size] = Sizes(
         hidden=128,
         real_recipe=Recipe(**OF_CAPTIONS["recipe"]),
         translated=500,
+        tested=1_000,
         small_pairs=4_000,
         small_epochs=4,
     ),
@@ -92,6 +95,7 @@ SIZES: Mapping[str, Size] = Sizes(
         hidden=256,
         real_recipe=Recipe(epochs=8),
         translated=5_000,
+        tested=1_000,
         small_pairs=16_000,
         small_epochs=8,
     ),
