@@ -9,8 +9,6 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 
-WITHOUT_SLIDES = ("one_page", "gold_links", "how_far", "what_it_costs")  # a program, and studies
-
 
 def settings(root: Path = ROOT, name: str = "_config.yml") -> dict:
     """What a file of Jupyter Book's says: `_config.yml`, or `_toc.yml`."""
@@ -57,9 +55,8 @@ def chapters(root: Path = ROOT) -> list[Path]:
 
 
 def lectures(root: Path = ROOT) -> list[Path]:
-    """The notebooks that have slides: all but `WITHOUT_SLIDES` and those below a chapter."""
-    top = {Path(page).name for part in parts(root) for page in top_pages(part)}
-    return [path for path in chapters(root) if path.stem in top.difference(WITHOUT_SLIDES)]
+    """The notebooks that have slides: a cell with a slide type."""
+    return [path for path in chapters(root) if '"slide_type"' in path.read_text(encoding="utf8")]
 
 
 def chapter_numbers(root: Path = ROOT) -> dict[str, int]:

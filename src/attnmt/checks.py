@@ -1,8 +1,7 @@
 """Arguments that make no sense, refused by their names."""
 
 import math
-from collections.abc import Callable, Collection
-from functools import wraps
+from collections.abc import Collection
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -80,18 +79,3 @@ def file_name(**arguments: Any) -> None:
             raise ArgumentTypeError(f"{name} must be the name of a file, a string, not {value!r}")
         if not str(value):
             raise ArgumentError(f"{name} must be the name of a file, and not empty")
-
-
-def renamed(**today: str) -> Callable[[Callable], Any]:
-    """A decorator: a name that an argument had before 2.0 is answered with today's."""
-
-    def decorate(function: Callable) -> Callable:
-        @wraps(function)
-        def asked(*arguments: Any, **named: Any) -> Any:
-            for name in today.keys() & named.keys():
-                raise ArgumentTypeError(f"{name} is {today[name]} since attnmt 2.0")
-            return function(*arguments, **named)
-
-        return asked
-
-    return decorate

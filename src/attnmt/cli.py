@@ -24,8 +24,7 @@ import torch
 
 from attnmt import __version__
 from attnmt.alignment import alignment_error_rate, force_align
-from attnmt.book.live import shown
-from attnmt.book.live.view import show_live
+from attnmt.book.live.view import embedding, show_live, write_page
 from attnmt.checks import ArgumentError, file_name, one_of
 from attnmt.decoding import beam_search
 from attnmt.devices import chosen_device
@@ -264,18 +263,18 @@ def show(
 
     Args:
         model: The file of a saved model.
-        out: A folder to write the page into, which is not opened then; else MODEL-page, here.
+        out: The file to write, which is not opened then; else MODEL-page.html, here.
         sentence: To begin with.
         english: Its translation: then wrong words are marked.
         browser: Open the page in a browser.
     """
     network = load(model)
-    folder = out or f"{Path(model).stem}-page"
-    path = shown.write_folder(show_live(network, sentence, english=english), folder)
+    view = show_live(network, sentence, english=english)
+    path = write_page(view, out or f"{Path(model).stem}-page.html")
     about = "the alignment is shown" if network.attends else "it does not attend: words alone"
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {network.config['model']}, {about}")
-    print("To show it in a page of yours, put the folder beside that page, and into it this line:")
-    print(shown.embedding(folder, f"The model {Path(model).name} translates as you type"))
+    print("To show it in a page of yours, put the file beside that page, and into it this line:")
+    print(embedding(path, f"The model {Path(model).name} translates as you type"))
     if out is None and browser and not webbrowser.open(path.resolve().as_uri()):
         print(f"No browser was found: open {path} in one.")
 

@@ -17,13 +17,6 @@ import yaml
 
 from attnmt.checks import ArgumentError
 
-RENAMED = {  # in 2.0.0
-    "accumulate": "gradient_accumulation",
-    "every": "save_every",
-    "part": "split",
-    "smoothing": "label_smoothing",
-    "stream": "large",
-}
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 Makers = Mapping[str, Callable[..., Any]]
 
@@ -152,8 +145,6 @@ class Settings:
             return None
         base = {} if changed is None or "name" in texts else dict(changed)
         name = texts.pop("name", base.get("name", self.default))
-        if name in RENAMED:
-            raise ArgumentError(f"{self.group}.name {name} is {RENAMED[name]} since attnmt 2.0")
         if name not in self.makers:
             names = ", ".join(self.makers)
             raise ArgumentError(f"{self.group}.name must be one of {names}, not {name!r}")
@@ -245,18 +236,12 @@ def add_command(commands: Any, function: Callable[..., None], groups: Sequence[S
 
 
 def plain(arguments: Sequence[str]) -> list[str]:
-    """The arguments with underscores in the names of options, and today's names.
-
-    Raises:
-        ArgumentError: an option had that name before 2.0.0.
-    """
+    """The arguments with underscores in the names of options."""
     found = []
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if name.startswith("--"):
             name = re.sub(r"(?<=\w)-", "_", name).replace("--no_", "--no-")
-            if name[2:] in RENAMED:
-                raise ArgumentError(f"{name} is --{RENAMED[name[2:]]} since attnmt 2.0")
         found.append(name + equals + value)
     return found
 

@@ -25,7 +25,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from attnmt import __version__
 from attnmt import training as core
 from attnmt.batches import Batch, Source
-from attnmt.checks import one_of, renamed, whole
+from attnmt.checks import one_of, whole
 from attnmt.devices import chosen_device
 from attnmt.files import Checkpoint, remove_leftovers
 from attnmt.pairs import Corpus, Pair, take_pairs
@@ -135,7 +135,6 @@ class SharedTraining(Training):
             super().save()
 
 
-@renamed(accumulate="gradient_accumulation")
 def fit(
     *what: Any,
     device: torch.device | str | None = None,

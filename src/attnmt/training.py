@@ -22,7 +22,7 @@ from torch.nn.utils import clip_grad_norm_
 from tqdm import tqdm
 
 from attnmt.batches import Batch, batches
-from attnmt.checks import ArgumentTypeError, file_name, flag, renamed, whole
+from attnmt.checks import ArgumentTypeError, file_name, flag, whole
 from attnmt.decoding import greedy
 from attnmt.devices import chosen_device
 from attnmt.fast import sooner, without_denormals
@@ -318,7 +318,6 @@ def progress_bar(training: Training, shown: bool) -> tqdm:
 # ------------------------------------------------------------------------------------------- fit
 
 
-@renamed(every="save_every")
 def fit(
     model: Translator,
     corpus: Corpus,

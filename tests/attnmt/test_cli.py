@@ -147,13 +147,11 @@ def test_train_overwrites_nothing(refused, tmp_path):
         (["--model.hiden", "3"], "model rnnsearch has no 'hiden'. It has: hidden, embedding"),
         (["--model", "gpt"], "model.name must be one of rnnencdec, .*, not 'gpt'"),
         (["--corpus.name", "wmt"], f"corpus.name must be one of {', '.join(CORPORA)}, not 'wmt'"),
-        (["--corpus.name", "stream"], "corpus.name stream is large since attnmt 2.0"),
         (["--corpus.lengths", "[4]"], r"corpus.lengths must be \[int,int\], not '\[4\]'"),
         (["--recipe.epoch", "3"], "recipe laptop has no 'epoch'. It has: epochs, "),
         (["--recipe.epochs", "many"], "recipe.epochs must be int, not 'many'"),
         (["--gradient-accumulation", "0"], "gradient_accumulation must be a whole number of at"),
         (["--seed", "one"], "argument --seed: invalid int value: 'one'"),
-        (["--smoothing", "0.1"], "--smoothing is --label_smoothing since attnmt 2.0"),
         (["--bogus"], "train has no --bogus"),
         (["--config"], "--config needs a file of settings"),
         (["--config", "no.yaml"], "no.yaml"),
@@ -307,30 +305,27 @@ def test_a_file_that_is_no_model_is_a_clear_error(refused, tmp_path, content):
 # ------------------------------------------------------------------------------------------ show
 
 
-def test_show_writes_a_folder_and_the_line_that_embeds_it(run, trained, tmp_path):
-    out = tmp_path / "my page"
+def test_show_writes_a_page_and_the_line_that_embeds_it(run, trained, tmp_path):
+    out = tmp_path / "my page.html"
     code, stdout, stderr = run("show", trained, "--out", out, "--sentence", "w1 w2")
     assert (code, stderr) == (0, "")
-    assert os.listdir(out) == ["index.html"]
     message, _, line = stdout.splitlines()
-    assert re.fullmatch(rf"{out}/index.html: 0.\d MB, rnnsearch, the alignment is shown", message)
-    assert line.startswith('<iframe src="my page/index.html" title="The model model translates')
-    page = (out / "index.html").read_text()
+    assert re.fullmatch(rf"{out}: 0.\d MB, rnnsearch, the alignment is shown", message)
+    assert line.startswith('<iframe src="my page.html" title="The model model translates')
+    page = out.read_text()
     assert '"sentence": "w1 w2"' in page
     assert not re.search(r'(src|href)="?(http|/)', page)  # nothing of any other server
     assert run("show", trained, "--out", out)[0] == 0  # our own page may be replaced
-    assert '"sentence": ""' in (out / "index.html").read_text()
+    assert '"sentence": ""' in out.read_text()
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "index.html"])
-def test_show_overwrites_no_other_files(refused, trained, tmp_path, name):
-    out = tmp_path / "page"
-    out.mkdir()
-    (out / name).write_text("precious")
-    message = f"{out} has other files: {name}. Give the name of a new or an empty folder."
+def test_show_overwrites_no_other_file(refused, trained, tmp_path):
+    out = tmp_path / "page.html"
+    out.write_text("precious")
+    message = f"{out} exists, and is no page of attnmt show. Give another name."
     assert message in refused("show", trained, "--out", out)
-    assert f"{out / name} is a file" in refused("show", trained, "--out", out / name)
-    assert (out / name).read_text() == "precious"
+    assert out.read_text() == "precious"
+    assert str(tmp_path) in refused("show", trained, "--out", tmp_path)  # a folder
 
 
 @pytest.mark.parametrize("found", [True, False])
@@ -340,7 +335,7 @@ def test_show_opens_the_page_in_a_browser(run, trained, tmp_path, monkeypatch, f
     monkeypatch.chdir(tmp_path)
     code, stdout, stderr = run("show", trained)
     assert (code, stderr) == (0, "")
-    assert opened == [(tmp_path / "model-page" / "index.html").as_uri()]
+    assert opened == [(tmp_path / "model-page.html").as_uri()]
     assert ("No browser was found" in stdout) is not found
     assert run("show", trained, "--no-browser")[0] == 0
     assert run("show", trained, "--out", tmp_path / "other")[0] == 0

@@ -6,13 +6,13 @@ import nbformat
 import nbformat.v4 as nb
 import pytest
 
-from press.contents import ROOT, chapters, lectures
+from press.contents import ROOT, chapters
 from press.extensions.book_lists import time_to_learn
 from press.reading import body_cells, core, exercises, page, pictures, reading_minutes, tags, words
 
 WORDS, CELLS, PICTURES = 2_500, 40, 3  # at most, at most, at least in 1,000 words
 HOURS = 9  # of reading the core, fewer
-CORE = [path for path in lectures() if path.stem != "primer"]
+CORE = [path for path in core() if path.suffix == ".ipynb"]
 
 
 @pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)

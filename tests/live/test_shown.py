@@ -5,8 +5,7 @@ import torch
 from playwright.sync_api import expect
 
 from attnmt import grammar_corpus, greedy, luong, rnnencdec
-from attnmt.book.live.shown import embedding, write_folder
-from attnmt.book.live.view import show_live
+from attnmt.book.live.view import embedding, show_live, write_page
 from attnmt.book.live.weights import load_compact, save_compact
 from attnmt.decoding import on_words
 from attnmt.text.subwords import in_pieces
@@ -64,12 +63,12 @@ def written(place):
 
 
 @pytest.mark.parametrize("size", [None, 150], ids=["words", "pieces"])
-def test_a_folder_shows_its_model_in_a_page_of_ones_own(size, corpus, folder, page):
+def test_a_file_shows_its_model_in_a_page_of_ones_own(size, corpus, folder, page):
     place, address = folder
     model = luong(in_pieces(corpus, size), "general", "local-p", D=4, hidden=16, seed=1)
     model = of_two_bytes(model, place / "m.safetensors")
-    write_folder(show_live(model, SENTENCE), place / "mine")
-    (place / "course.html").write_text(f"<!doctype html><p>{embedding(place / 'mine', 'mine')}")
+    mine = write_page(show_live(model, SENTENCE), place / "mine.html")
+    (place / "course.html").write_text(f"<!doctype html><p>{embedding(mine, 'mine')}")
     page.goto(f"{address}course.html")
     inside = page.frame_locator("iframe")
     words, read = expected_words(model, SENTENCE)
@@ -88,7 +87,7 @@ def test_a_folder_shows_its_model_in_a_page_of_ones_own(size, corpus, folder, pa
 def test_a_model_that_does_not_attend_is_shown_as_a_file_too(corpus, tmp_path, page):
     """Opened from the disk, without any server."""
     model = of_two_bytes(rnnencdec(corpus, hidden=16, seed=1), tmp_path / "m.safetensors")
-    page.goto(write_folder(show_live(model, SENTENCE), tmp_path / "mine").as_uri())
+    page.goto(write_page(show_live(model, SENTENCE), tmp_path / "mine.html").as_uri())
     words, _ = expected_words(model, SENTENCE)
     assert written(page) == words
     assert page.get_by_role("button", name="Step by step").count() == 0
@@ -100,8 +99,8 @@ def test_a_model_of_other_words_offers_them_and_marks_those_it_lacks(folder, pag
     place, address = folder
     corpus = grammar_corpus(train=400, valid=20, test=20, long=0, names=0, direction="en-de")
     model = of_two_bytes(luong(corpus, hidden=16), place / "m.safetensors")
-    write_folder(show_live(model), place / "mine")
-    page.goto(f"{address}mine/")
+    write_page(show_live(model), place / "mine.html")
+    page.goto(f"{address}mine.html")
     notes = page.locator(".live-notes")
     assert "Type an English sentence." in notes.inner_text()
     assert page.get_by_role("button", name="Random").count() == 0

@@ -20,6 +20,7 @@ from html import escape
 from pathlib import Path
 
 from attnmt.book.live.weights import save_compact
+from attnmt.files import write_aside
 from attnmt.model import Translator
 from attnmt.vocab import abbreviations
 
@@ -111,6 +112,27 @@ def show_live(model: Translator, sentence: str = "", *, english: str = "") -> Li
     """
     check(model)
     return LiveView(model, sentence.strip(), english)
+
+
+def write_page(view: LiveView, path: str | os.PathLike) -> Path:
+    """Write a view as one file, for a browser on this machine, and for any site.
+
+    Raises:
+        FileExistsError: there is another file of that name, and it is no such page.
+        OSError: it cannot be written.
+    """
+    path = Path(path)
+    if path.exists() and GENERATOR.encode() not in path.read_bytes()[:1_000]:
+        raise FileExistsError(f"{path} exists, and is no page of attnmt show. Give another name.")
+    write_aside(path, view.page().encode())
+    return path
+
+
+def embedding(path: Path, title: str) -> str:
+    """The line of HTML that shows such a file in a page beside it."""
+    style = f"width: 100%; height: {HEIGHT}px; border: 0"
+    shown = f'src="{escape(path.name)}" title="{escape(title)}" loading="lazy" style="{style}"'
+    return f"<iframe {shown}></iframe>"
 
 
 def check(model: Translator) -> None:
