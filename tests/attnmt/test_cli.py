@@ -131,7 +131,7 @@ def test_settings_may_come_from_a_file_and_the_command_line_changes_them(run, tm
 def test_a_corpus_that_is_not_there_is_named(refused, tmp_path):
     files = ("train", tmp_path / "model", "--corpus", "files")
     assert "corpus files needs --corpus.source" in refused(*files, exit_code=2)
-    assert "/no/where" in refused(*files, "--corpus.source", "/no/where")
+    assert "nowhere.de" in refused(*files, "--corpus.source", tmp_path / "nowhere.de")
 
 
 def test_train_overwrites_nothing(refused, tmp_path):
@@ -313,7 +313,9 @@ def test_show_writes_a_folder_and_the_line_that_embeds_it(run, trained, tmp_path
     assert (code, stderr) == (0, "")
     assert os.listdir(out) == ["index.html"]
     message, _, line = stdout.splitlines()
-    assert re.fullmatch(rf"{out}/index.html: 0.\d MB, rnnsearch, the alignment is shown", message)
+    written, _, about = message.rpartition(": ")
+    assert written == str(out / "index.html")
+    assert re.fullmatch(r"0.\d MB, rnnsearch, the alignment is shown", about)
     assert line.startswith('<iframe src="my page/index.html" title="The model model translates')
     page = (out / "index.html").read_text()
     assert '"sentence": "w1 w2"' in page
@@ -442,10 +444,12 @@ def test_translate_answers_each_line_before_the_next_is_given(trained):
         process.stdin.write(b"w1 w2\n")
         process.stdin.close()
         assert process.wait(timeout=300) == 1
-        assert process.stderr.read() == b""
+        if os.name == "posix":  # Windows says that the argument is invalid
+            assert process.stderr.read() == b""
     watchdog.cancel()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows sends no Ctrl-C to one process")
 def test_ctrl_c_ends_with_130_and_resume_goes_on_to_the_same_weights(tmp_path, run):
     """The real process, stopped by a real signal."""
     begun, whole = tmp_path / "begun", tmp_path / "whole"
