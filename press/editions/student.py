@@ -75,7 +75,8 @@ SECTIONS = (
     ("publish.md", "A release"),
 )
 WORDS = (
-    ("index.md", "\nIf you teach, begin with {doc}`for_lecturers`. To ask or cite: `README.md`.", ""),
+    ("index.md", " If you teach, begin with {doc}`for_lecturers`.", ""),
+    ("index.md", "\nTo ask or cite: `README.md`.", ""),
     ("publish.md", " `make colab` runs a chapter in a new environment made like Colab's.", ""),
     ("how_to.md", "# How to read, run and teach this book", "# How to read and run this book"),
 )
