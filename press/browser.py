@@ -15,6 +15,7 @@ CHROMIUM = (
     "google-chrome",
     "chrome",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",  # every Windows has it
 )
 
 

@@ -79,7 +79,7 @@ def untracked(root: Path, *options: str) -> set[Path]:
     """The files and whole folders that git does not track; none if `root` is no repository."""
     command = ["git", "-C", root, "ls-files", "--others", "--directory", "-z", *options]
     try:
-        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(command, capture_output=True, encoding="utf8", check=True).stdout
     except (FileNotFoundError, subprocess.CalledProcessError):
         return set()
     return {root / name for name in listed.split("\0")} - {root}

@@ -76,6 +76,7 @@ SECTIONS = (
 )
 WORDS = (
     ("index.md", " If you teach, begin with {doc}`for_lecturers`.", ""),
+    ("index.md", "\nTo ask or cite: `README.md`.", ""),
     ("publish.md", " `make colab` runs a chapter in a new environment made like Colab's.", ""),
     ("how_to.md", "# How to read, run and teach this book", "# How to read and run this book"),
 )

@@ -88,7 +88,8 @@ def read_tensors(
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            # copies: Windows does not let a file be renamed over one that tensors lie in
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise ValueError(f"{path} is damaged, or not {what} ({error})") from error
     if metadata.get("format") != format:

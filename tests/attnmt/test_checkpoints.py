@@ -282,7 +282,7 @@ def test_the_checkpoint_of_another_training_is_refused(small, begun, name, chang
     recipe, seed = change.get("recipe", KILLED["adam"]), change.get("seed", 5)
     model, before = make(corpus), begun.read_bytes()
     weights = weights_of(model)
-    with pytest.raises(ValueError, match=rf"{begun} is the checkpoint of another.*its {name}"):
+    with pytest.raises(ValueError, match=rf"{begun.name} is the checkpoint of another.*its {name}"):
         train(model, corpus, begun, recipe, seed)
     assert begun.read_bytes() == before
     assert same(weights_of(model), weights)
@@ -332,7 +332,7 @@ def test_a_step_that_would_leave_the_numbers_is_not_taken(small, spoil, seen):
 def test_a_perplexity_that_is_no_number_stops_too(small, tmp_path, monkeypatch, worst):
     path = tmp_path / "checkpoint"
     monkeypatch.setattr(training, "perplexity", lambda *_: worst)
-    with pytest.raises(FloatingPointError, match=rf"on valid, in epoch 1.*{path} is as it was"):
+    with pytest.raises(FloatingPointError, match=r"on valid, in epoch 1.*checkpoint is as it was"):
         train(dropping(small), small, path)
 
 

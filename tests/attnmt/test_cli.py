@@ -131,7 +131,7 @@ def test_settings_may_come_from_a_file_and_the_command_line_changes_them(run, tm
 def test_a_corpus_that_is_not_there_is_named(refused, tmp_path):
     files = ("train", tmp_path / "model", "--corpus", "files")
     assert "corpus files needs --corpus.source" in refused(*files, exit_code=2)
-    assert "/no/where" in refused(*files, "--corpus.source", "/no/where")
+    assert "nowhere.de" in refused(*files, "--corpus.source", tmp_path / "nowhere.de")
 
 
 def test_train_overwrites_nothing(refused, tmp_path):
@@ -310,9 +310,17 @@ def test_show_writes_a_page_and_the_line_that_embeds_it(run, trained, tmp_path):
     code, stdout, stderr = run("show", trained, "--out", out, "--sentence", "w1 w2")
     assert (code, stderr) == (0, "")
     message, _, line = stdout.splitlines()
+<<<<<<< HEAD
     assert re.fullmatch(rf"{out}: 0.\d MB, rnnsearch, the alignment is shown", message)
     assert line.startswith('<iframe src="my page.html" title="The model model translates')
     page = out.read_text()
+=======
+    written, _, about = message.rpartition(": ")
+    assert written == str(out / "index.html")
+    assert re.fullmatch(r"0.\d MB, rnnsearch, the alignment is shown", about)
+    assert line.startswith('<iframe src="my page/index.html" title="The model model translates')
+    page = (out / "index.html").read_text()
+>>>>>>> hosts
     assert '"sentence": "w1 w2"' in page
     assert not re.search(r'(src|href)="?(http|/)', page)  # nothing of any other server
     assert run("show", trained, "--out", out)[0] == 0  # our own page may be replaced
@@ -437,10 +445,12 @@ def test_translate_answers_each_line_before_the_next_is_given(trained):
         process.stdin.write(b"w1 w2\n")
         process.stdin.close()
         assert process.wait(timeout=300) == 1
-        assert process.stderr.read() == b""
+        if os.name == "posix":  # Windows says that the argument is invalid
+            assert process.stderr.read() == b""
     watchdog.cancel()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows sends no Ctrl-C to one process")
 def test_ctrl_c_ends_with_130_and_resume_goes_on_to_the_same_weights(tmp_path, run):
     """The real process, stopped by a real signal."""
     begun, whole = tmp_path / "begun", tmp_path / "whole"

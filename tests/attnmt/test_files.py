@@ -4,6 +4,7 @@ Tensors are read as they were written, byte for byte the same each time, or are 
 """
 
 import os
+import re
 
 import pytest
 import torch
@@ -36,7 +37,7 @@ def test_a_failure_at_any_moment_leaves_the_old_file_and_no_rest(tmp_path, monke
 
     monkeypatch.setattr(os, broken, fail)
     with pytest.raises(
-        OSError, match=rf"{path} could not be written \(disk full\). What was there"
+        OSError, match=rf"{re.escape(str(path))} could not be written \(disk full\). What was"
     ):
         write_aside(path, b"new")
     assert path.read_bytes() == b"old"
@@ -62,15 +63,26 @@ def test_tensors_are_read_with_their_metadata(tmp_path):
     metadata, tensors = read_tensors(path, "mine", "a thing of mine")
     assert metadata["more"] == "x"
     assert tensors["a"].tolist() == [1, 1]
-    with pytest.raises(ValueError, match=f"{path} is a safetensors file, but not a thing of yours"):
+    named = re.escape(str(path))
+    with pytest.raises(ValueError, match=f"{named} is a safetensors file, but not a thing of y"):
         read_tensors(path, "yours", "a thing of yours")
-    with pytest.raises(ValueError, match=f"{tmp_path} is damaged, or not a thing of mine"):
+    with pytest.raises(ValueError, match=r"[\\/]\S+ is damaged, or not a thing of mine"):
         read_tensors(tmp_path, "mine", "a thing of mine")  # a folder
     whole = path.read_bytes()
     for kept in (0, 1, len(whole) // 3, len(whole) - 1):
         path.write_bytes(whole[:kept])
-        with pytest.raises(ValueError, match=f"{path} is damaged, or not a thing of mine"):
+        with pytest.raises(ValueError, match=f"{named} is damaged, or not a thing of mine"):
             read_tensors(path, "mine", "a thing of mine")
+
+
+def test_what_was_read_is_no_part_of_the_file_any_more(tmp_path):
+    """Windows lets nobody rename a file over one that is mapped: a training could not resume."""
+    path = tmp_path / "file"
+    write_tensors(path, {"a": torch.ones(50_000)}, format="mine", metadata={})
+    _, tensors = read_tensors(path, "mine", "a thing of mine")
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+    assert tensors["a"].eq(1).all()
 
 
 def test_the_same_tensors_and_metadata_are_the_same_bytes_in_every_save(tmp_path):

@@ -136,6 +136,8 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(PATHS), "OMP_NUM_THREA
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
     folder = tmp_path_factory.mktemp("processes")
     command = [sys.executable, __file__, str(folder)]
     subprocess.run(command, check=True, env=ENVIRONMENT, timeout=600)

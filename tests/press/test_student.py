@@ -194,12 +194,12 @@ def test_what_git_does_not_track_stays_out(tmp_path):
     nbformat.write(new_notebook(cells=[EXERCISE]), root / "book" / "one.ipynb")
     for command in (["init", "--quiet"], ["add", "--all"]):
         subprocess.run(["git", "-C", root, *command], check=True)
-    for name in ("answers/a.md", "book/exam.md"):
+    for name in ("answers/a.md", "book/Prüfung.md"):
         (root / name).touch()
     student.make_edition(new, root)
     assert (new / "book" / "one.ipynb").exists()
     assert not (new / "answers").exists()
-    assert not (new / "book" / "exam.md").exists()
+    assert not (new / "book" / "Prüfung.md").exists()
 
 
 # --- every mechanism
