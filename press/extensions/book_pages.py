@@ -36,11 +36,13 @@ from matplotlib.font_manager import get_font_names
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util import logging
 
 from press.colab.cell import site_address
 from press.contents import chapter_numbers
 from press.phrases import in_words
 
+logger = logging.getLogger(__name__)
 GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 SERVICES = {  # that run a notebook of a repository at GitHub
     "Colab": "https://colab.research.google.com/github/{repository}/blob/{branch}/{path}",
@@ -305,8 +307,11 @@ def skip_tuple_fields(
 
 def drop_icon_scripts(app: Sphinx, error: Exception | None) -> None:
     """Leave an empty file where the theme's pages look for the icons' JavaScript."""
-    for path in Path(app.outdir).glob("_static/vendor/fontawesome/*/js/all.min.js"):
+    paths = [*Path(app.outdir).glob("_static/vendor/fontawesome/*/js/all.min.js")]
+    for path in paths:
         path.write_text("// Not needed: the icons are drawn from fonts.\n", encoding="utf8")
+    if not paths and error is None and app.builder.format == "html":
+        logger.warning("the theme has its icons' JavaScript elsewhere: see drop_icon_scripts")
 
 
 def setup(app: Sphinx) -> dict:
