@@ -3,6 +3,8 @@
 import shutil
 import subprocess
 from collections.abc import Collection
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -10,9 +12,12 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 
 
+read_yaml = cache(yaml.safe_load)  # it takes a tenth of a second, and is asked for each page
+
+
 def settings(root: Path = ROOT, name: str = "_config.yml") -> dict:
     """What a file of Jupyter Book's says: `_config.yml`, or `_toc.yml`."""
-    return yaml.safe_load((root / name).read_text(encoding="utf8"))
+    return deepcopy(read_yaml((root / name).read_text(encoding="utf8")))
 
 
 def parts(root: Path = ROOT) -> list[dict]:

@@ -78,7 +78,8 @@ SAID_SO = re.compile(
 )
 
 
-def test_a_page_is_korean_and_so_is_what_stands_round_it_and_it_fits_on_a_phone(fresh):
+def test_pages_are_korean_and_so_is_what_stands_round_them_and_they_fit_on_a_phone(fresh):
+    """One test, since the pages are built for it."""
     for name in PAGES:
         page = fresh(f"{name}.html", viewport=PHONE)
         page.wait_for_timeout(300)  # for what scripts write
@@ -90,8 +91,7 @@ def test_a_page_is_korean_and_so_is_what_stands_round_it_and_it_fits_on_a_phone(
             page.evaluate(AT_REST)
             assert page.evaluate(BEYOND) == [], (name, width)
 
-
-def test_the_moving_window_is_korean_and_the_button_leads_to_the_same_place_in_english(fresh):
+    # the window that moves, and the button to the same place in English
     page = fresh(f"{CHAPTER}.html#exercises")
     assert page.locator(".local-window-box p").inner_text().startswith("윈도: 위치 ")
     assert "가중치" in page.locator(".local-window-box svg").text_content()

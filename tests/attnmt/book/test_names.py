@@ -1,10 +1,7 @@
 """attnmt.book gives pages every name from one room, and reads its modules only when asked."""
 
-import pytest
-
 from attnmt import book
 
 
-@pytest.mark.parametrize("name", book.__all__)
-def test_each_name_is_there(name):
-    assert getattr(book, name) is not None
+def test_each_name_is_there():
+    assert None not in [getattr(book, name) for name in book.__all__]

@@ -24,12 +24,12 @@ def use(monkeypatch):
     return use
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def model(corpus):
     return rnnsearch(corpus, hidden=8)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def made(model, corpus):
     samples = ["w1 w2 w3", "w4"]
     recipe = Recipe(epochs=2, batch_size=16)
@@ -38,11 +38,11 @@ def made(model, corpus):
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def run(made):
     return made[0]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def statistics(made):
     return made[1]

@@ -133,14 +133,16 @@ def start(folder, source=alone.SOURCE):
     return alone.start(PRINT.format(folder=str(folder / "kept")), source)
 
 
-@pytest.mark.parametrize("edited", ["lexicon/nouns.tsv", "noun_phrases.py"])
-def test_an_edited_grammar_never_reads_old_pairs(tmp_path, edited):
-    shutil.copytree(alone.SOURCE / "attnmt", tmp_path / "source" / "attnmt")
-    before = start(tmp_path, tmp_path / "source").communicate()[0].decode()
-    path = tmp_path / "source" / "attnmt" / "grammar" / edited
-    old, new = ("Hund", "Wauwau") if edited.endswith("tsv") else ("sehr", "ganz")
-    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    after = start(tmp_path, tmp_path / "source").communicate()[0].decode()
-    assert new in after
-    assert new not in before
-    assert len(list((tmp_path / "kept" / "grammar").iterdir())) == 2
+def test_an_edited_grammar_never_reads_old_pairs(tmp_path):
+    """Whether words are edited, or code."""
+    source = tmp_path / "source"
+    shutil.copytree(alone.SOURCE / "attnmt", source / "attnmt")
+    before = start(tmp_path, source).communicate()[0].decode()
+    edits = {"lexicon/nouns.tsv": ("Hund", "Wauwau"), "noun_phrases.py": ("sehr", "ganz")}
+    for kept, (edited, (old, new)) in enumerate(edits.items(), 2):
+        path = source / "attnmt" / "grammar" / edited
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+        assert new not in before
+        before = start(tmp_path, source).communicate()[0].decode()
+        assert new in before
+        assert len(list((tmp_path / "kept" / "grammar").iterdir())) == kept
