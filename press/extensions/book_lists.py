@@ -29,14 +29,7 @@ from press.contents import chapter_numbers, chapters, file_of, listed
 from press.extensions.languages import words_on
 from press.phrases import line_in_words, plot_in_words
 
-BESIDES = (
-    "one_page",
-    "primer",
-    "evidence_2",
-    "block_by_numbers",
-    "locking_on",
-    "another_tutorial",
-)
+BESIDES = ("another_tutorial", "locking_on", "block_by_numbers")  # and pages with exercises
 SHORT = 6  # the first length of a bucket
 LONG = {"grammar": 36, "multi30k": 16, "joined": 51, "joined30": 51}
 
@@ -72,11 +65,13 @@ def time_to_learn(root: Path) -> list[str]:
         return [row(f"[{titled(path, root)}]({path.name})", *minutes(path)) for path in paths]
 
     head = "| page | to read | exercises | to solve |"
-    read, number, work = map(sum, zip(*map(minutes, reading.core(root)), strict=True))
+    core = reading.core(root)
+    read, number, work = map(sum, zip(*map(minutes, core), strict=True))
     hours = f"**{read / 60:.1f} hours** | {number} | **{work / 60:.0f} hours**"
     total = f"| **the pages above** | {hours} |"
-    besides = [reading.page(name, root) for name in BESIDES]
-    return [head, "|---|---|---|---|", *pages(reading.core(root)), total, *pages(besides)]
+    others = [path for path in chapters(root) if path not in core]
+    besides = [path for path in others if path.stem in BESIDES or reading.exercises(path)]
+    return [head, "|---|---|---|---|", *pages(core), total, *pages(besides)]
 
 
 def running_times(root: Path) -> list[str]:

@@ -91,7 +91,8 @@ class Corpus:
     also has ``long``, pairs longer than any of ``train``, and ``names``, pairs with a name that
     ``train`` never shows. ``pieces``, if there are any, are the subwords of source and target.
     With ``bleu_of_words``, BLEU is measured on the words themselves, in lower case, as work on
-    Multi30k reports it; otherwise on sentences as one would print them.
+    Multi30k reports it; otherwise on sentences as one would print them. ``origin``, the maker's
+    ``name`` and arguments, is kept with a model, so that its corpus can be made again.
 
     >>> pairs = [Pair(("der", "Hund"), ("the", "dog"), "der Hund", "the dog")]
     >>> corpus = Corpus("one", "de", "en", pairs, pairs, pairs, vocabulary_size=10)
