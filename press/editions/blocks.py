@@ -88,7 +88,8 @@ def blocks(node: SyntaxTreeNode) -> Iterator[SyntaxTreeNode]:
             yield from blocks(child)
 
 
-def cut(text: str) -> list[Piece]:
+@cache
+def cut(text: str) -> tuple[Piece, ...]:
     """All pieces of a text, in order; joined they are the text."""
     lines = lines_of(text)
     pieces = []
@@ -105,7 +106,7 @@ def cut(text: str) -> list[Piece]:
             pieces += words("".join(inside))
         done = end
     pieces.append(Piece("".join(lines[done:])))
-    return [piece for piece in pieces if piece.text]
+    return tuple(piece for piece in pieces if piece.text)
 
 
 def words(text: str) -> list[Piece]:

@@ -90,7 +90,7 @@ def texts_of(page: str, root: Path = ROOT) -> Iterator[tuple[str, list[Piece]]]:
                 yield "page", [Piece(reading.title(file_of(name, root)), message=True)]
     elif page == STUDENT:
         for path in student_pages(root):
-            yield path.stem, cut(path.read_text(encoding="utf8"))
+            yield path.stem, [*cut(path.read_text(encoding="utf8"))]
     else:
         path = file_of(page, root)
         for context, _, _, pieces in texts_in(reading.cells_of(path), path):

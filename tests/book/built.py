@@ -19,9 +19,8 @@ PAGES = [
 WRITTEN = [name for name in PAGES if name.startswith("book/")]
 # Core pages: with a live training, with a drawing to move, with forest plots.
 CORE = ("03_learning_to_align", "05_local_attention", "08_whole_family")
-# Beside them: live blocks, words alone, evidence, lists that the build makes, the search.
-OTHER_KINDS = ("index", "see_it", "watch_it_learn", "how_to", "evidence_8", "claims", "exercises")
-OTHER_KINDS += ("api", "search")
+# Beside them: live blocks, evidence, lists that the build makes, the search.
+OTHER_KINDS = ("index", "see_it", "watch_it_learn", "evidence_8", "claims", "api", "search")
 
 
 def some_by_day(names):

@@ -94,10 +94,9 @@ def notes(box) -> str:
 # --- what it computes (tests/live has 500 sentences of each model)
 
 
-def test_the_page_shows_the_models_own_words_and_weights(visit):
-    page = visit()
-    box = touch(page)
-    sentence = box.locator(".live-field").input_value()
+def test_the_page_shows_the_models_own_words_and_weights(typed):
+    box, sentence = typed, "Die alte Frau hat dem Lehrer ein Buch gegeben."
+    write(box, sentence)
     model = weights.pretrained("rnnsearch")
     words = model.source_vocabulary.tokenise(sentence)
     (expected,) = greedy(model, [words])

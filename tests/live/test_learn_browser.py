@@ -71,8 +71,16 @@ def pause(page):
     page.wait_for_timeout(500)
 
 
-def test_it_locks_on_and_asks_nothing_of_another_server(visit, learn_page):
+MOVED = """() => {
+    window.moved = 0;
+    const add = list => list.getEntries().forEach(one => (window.moved += one.value));
+    new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+}"""
+
+
+def test_it_locks_on_without_moving_and_asks_nothing_of_another_server(visit, learn_page):
     page = visit("#learn?task=reverse&length=5")
+    page.evaluate(MOVED)
     assert "Nothing is learned yet" in page.locator(".live-say").inner_text()
     before = weights(page)
     assert max(max(row) for row in before) < 0.9
@@ -93,6 +101,7 @@ def test_it_locks_on_and_asks_nothing_of_another_server(visit, learn_page):
     framed = page.locator("td.gold").evaluate_all("all => all.map(cell => cell.cellIndex - 1)")
     assert framed == list(reversed(range(S)))
     assert page.complaints == []
+    assert page.evaluate("window.moved") < 0.001
     site = learn_page.rpartition("/")[0]
     assert all(got.url.startswith(site) for got in page.asked)
 
@@ -199,16 +208,8 @@ def test_a_break_chooses_what_shows_it_and_on_a_phone_keeps_it_in_sight(visit):
     assert page.locator(".learn-guess").is_hidden()
 
 
-MOVED = """() => {
-    window.moved = 0;
-    const add = list => list.getEntries().forEach(one => (window.moved += one.value));
-    new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
-}"""
-
-
-@pytest.mark.parametrize("size", [DESK, SMALL], ids=["desk", "phone"])
-def test_nothing_moves_while_it_loads_and_learns(visit, size):
-    page = visit(viewport=size)
+def test_nothing_moves_on_a_phone_while_it_loads_and_learns(visit):
+    page = visit(viewport=SMALL)
     page.evaluate(MOVED)
     press(page, "Train")
     page.locator("[data-paused]").wait_for()
@@ -262,13 +263,6 @@ def test_what_cannot_be_trained_is_told_and_mended(visit, ending, message):
     assert page.complaints == []
 
 
-def test_a_small_phone_does_not_scroll_sideways(visit):
-    page = visit("#learn?length=16", viewport=SMALL)
-    for summary in ("More choices", "Break it"):
-        page.get_by_text(summary).click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= SMALL["width"]
-
-
 def test_the_readers_own_pairs(visit):
     page = visit()
     page.get_by_label("Task").select_option("own")
@@ -295,11 +289,12 @@ def test_the_readers_own_pairs(visit):
 )
 def test_axe_finds_nothing(visit, size, theme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page = visit("#learn?task=german", viewport=size, color_scheme=theme)
+    page = visit("#learn?task=german&length=16", viewport=size, color_scheme=theme)
     press(page, "Train")
     until(page, 20)
     pause(page)
     for summary in ("More choices", "Break it"):
         page.get_by_text(summary).click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     found = axe.run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

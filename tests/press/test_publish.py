@@ -21,7 +21,7 @@ from press.colab.cell import (
 )
 from press.colab.publish import main, publish
 from press.contents import ROOT, chapters, copy_tree
-from press.run.stamps import code_hash, stale
+from press.run.stamps import code_hash
 
 ADDRESS = "https://github.com/someone/somewhere"
 TEMPLATE = ROOT / "book" / "_template.ipynb"
@@ -174,13 +174,13 @@ def test_the_address_is_stamped_and_nothing_else_changes(branch):
 
 def test_a_published_copy_has_its_address_everywhere_and_no_output_is_stale(tmp_path):
     copy = copy_tree(tmp_path / "copy")
-    old = {path.name: stale(path) for path in chapters(copy)}
+    old = {path: code_hash(nbformat.read(path, as_version=4)) for path in chapters(copy)}
     changed = publish(ADDRESS, "course", root=copy)
     assert changed == [copy / "_config.yml", *chapters(copy)]
     assert repository(copy) == ADDRESS
     for path in chapters(copy):
         assert f'REPOSITORY = \\"{ADDRESS}@course\\"' in path.read_text(encoding="utf8")
-        assert stale(path) == old[path.name]
+        assert code_hash(nbformat.read(path, as_version=4)) == old[path]
     assert publish(ADDRESS, root=copy) == []  # without a branch, that one stays
 
 

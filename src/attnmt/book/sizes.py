@@ -39,7 +39,7 @@ class Size:
     real_recipe: Recipe  #: for captions.
     translated: int  #: test pairs that chapter 1 has translated.
     tested: int  #: test pairs, and longer ones, by which a model is measured.
-    small_pairs: int  #: of the small model that evidence 1 trains.
+    small_pairs: int  #: of small models, of evidence 1 and, at most, of exercises.
     small_epochs: int  #: of it.
 
 
