@@ -16,8 +16,8 @@ pytestmark = pytest.mark.browser
 
 NAMES = some_by_day(path.stem for path in lectures())
 SCREEN = {"width": 1280, "height": 720}
-TEXT, CODE, DRAWN = 24, 18, 19  # pixels, the least: of a text, of code, in a drawing
-DOT = 1.4  # pixels on the slide for one of a stored plot; its letters have 14, its notes 12
+TEXT, CODE, DRAWN = 24, 18, 20  # pixels, the least: of a text, of code, in a drawing
+DOT = 1.44  # pixels on the slide for one of a stored plot, whose letters of 10 points then have 20
 
 # Of the slide on the screen: every line of text with its place, its size, and whether it is code;
 # the places of everything else that is seen; and the pictures.
@@ -36,7 +36,7 @@ SEEN = """() => {
         for (const box of range.getClientRects())
             lines.push([node.data.trim().slice(0, 40), place(box), size, !!parent.closest("code")]);
     }
-    const letters = [...slide.querySelectorAll(".picture > svg text")];
+    const letters = [...slide.querySelectorAll(".picture > svg text, .learn-still svg text")];
     const drawn = letters.filter((text) => text.getClientRects().length).map((text) => {
         const { a, b } = text.getScreenCTM();
         return [text.textContent, parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b)];

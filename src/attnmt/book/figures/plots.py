@@ -105,14 +105,15 @@ def bleu_by_length(
     for x, bucket in zip(middle, buckets, strict=True):
         if len(counts) == 1:  # the same sentences for every system
             note(bucket.bleu.sentences, (x, 0), xytext=(0, 3), ha="center", fontsize=9)
+    ax.set(xlabel="source sentence length (words)", ylabel="BLEU (0 to 100)")
+    ax.set_ylim(bottom=0)
     if longest_trained is not None:
         edge = longest_trained + 0.5
         across = ("data", "axes fraction")
         ax.axvline(edge, color="dimgrey", linestyle=":")
         text = "longer than\nany training\nsentence"
         note(text, (edge, 1), xycoords=across, xytext=(5, -5), va="top", fontsize=9)
-    ax.set(xlabel="source sentence length (words)", ylabel="BLEU (0 to 100)")
-    ax.set_ylim(bottom=0)
+        ax.set_ylim(top=1.16 * ax.get_ylim()[1])  # above the lines
     ax.legend()
     return ax
 
