@@ -56,6 +56,7 @@ RUN = """</h1>
 <p>{locally}<br><code>{command}</code></p>
 {services}</details>"""
 COMMAND = ".venv/bin/python -m pip install jupyterlab && .venv/bin/jupyter lab {path}"
+ICONS = ("vendor/fontawesome/*/js/all.min.js", "scripts/fontawesome.js")  # as scripts, by theme
 OPEN_PARTS = 2  # of the sidebar: Start, and Chapters
 COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
 LETTERS = 100  # in a line; a longer one is no row of a table
@@ -307,11 +308,11 @@ def skip_tuple_fields(
 
 def drop_icon_scripts(app: Sphinx, error: Exception | None) -> None:
     """Leave an empty file where the theme's pages look for the icons' JavaScript."""
-    paths = [*Path(app.outdir).glob("_static/vendor/fontawesome/*/js/all.min.js")]
+    paths = [path for name in ICONS for path in Path(app.outdir, "_static").glob(name)]
     for path in paths:
         path.write_text("// Not needed: the icons are drawn from fonts.\n", encoding="utf8")
     if not paths and error is None and app.builder.format == "html":
-        logger.warning("the theme has its icons' JavaScript elsewhere: see drop_icon_scripts")
+        logger.warning("the theme has its icons' JavaScript elsewhere: see ICONS in book_pages.py")
 
 
 def setup(app: Sphinx) -> dict:
