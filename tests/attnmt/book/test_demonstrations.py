@@ -33,15 +33,15 @@ def test_real_text_or_a_line_that_says_there_is_none(monkeypatch, capsys):
         real_text("de-en")
 
 
-def test_only_some_test_pairs_are_translated_and_all_long_ones(sharp, corpus, monkeypatch):
+def test_only_some_test_pairs_are_translated_and_as_many_long_ones(sharp, corpus, monkeypatch):
     monkeypatch.setattr(demonstrations, "TEST_PAIRS", 10)
     found = translate_test(sharp, replace(corpus, long=corpus.valid))
-    assert found.pairs == [*corpus.test[:10], *corpus.valid]
+    assert found.pairs == [*corpus.test[:10], *corpus.valid[:10]]
     expected = texts(sharp, greedy(sharp, [pair.source for pair in corpus.test[:10]]))
     references = [pair.target_text for pair in corpus.test[:10]]
     assert found.sentences[:10] == expected
     assert found.test == bleu(expected, references, lowercase=True)
-    assert found.long.sentences == len(corpus.valid)
+    assert found.long.sentences == 10
     assert len(found.translations) == len(found.sentences) == len(found.pairs)
     assert sum(bucket.bleu.sentences for bucket in found.by_length) == len(found.pairs)
 

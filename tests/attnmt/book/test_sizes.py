@@ -25,6 +25,7 @@ def test_a_chapter_trains_on_captions_as_the_runs_that_stand_in_for_it():
 
 def test_an_environment_variable_turns_every_knob_and_a_wrong_name_is_told(monkeypatch):
     assert SIZES["chapter"].live_pairs > SIZES["quick"].live_pairs
+    assert SIZES["chapter"].tested == SIZES["overnight"].tested == 1_000  # as the pages say
     monkeypatch.setenv("ATTNMT_SIZE", "quick")
     assert SIZES["chapter"] is SIZES["overnight"] is SIZES["quick"]
     monkeypatch.setenv("ATTNMT_SIZE", "Quick")
