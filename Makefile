@@ -62,9 +62,9 @@ $(STAMP): requirements.txt pyproject.toml
 clean: ## remove what was built; the environment stays
 	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 # ------------------------------------------------------- what the student edition leaves out
-check: lint ## in three minutes: style, types, unit tests of the core, one chapter
+check: $(STAMP) ## in three minutes: style, types, unit tests of the core, one chapter
+	@printf "lint\nnbval CHAPTERS=book/03_learning_to_align.ipynb\n" | xargs -L 1 -P $(JOBS) $(MAKE) --no-print-directory
 	$(PYTEST) -m "not slow and not browser and not nightly" tests/attnmt/test_*.py
-	ATTNMT_SIZE=quick $(NBVAL) book/03_learning_to_align.ipynb
 test: $(STAMP) ## all that a change must pass: strict processors lint unit nbval browser
 	@$(MAKE) -k --no-print-directory alone unit nbval browser
 alone: $(STAMP) # stages of one process each, side by side
