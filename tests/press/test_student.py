@@ -210,11 +210,6 @@ def test_every_chapter_has_a_mechanism(path):
     assert [one.label for one in MECHANISMS if one.chapter == path.stem]
 
 
-@each_mechanism
-def test_what_a_check_needs_is_quick(mechanism):
-    assert not [cell for cell in mechanism.context if "fit(" in cell.replace("\n", "")]
-
-
 def filled_in(mechanism) -> str:
     """The answer that the solution is: its cell, and the learner's name for it."""
     solved = f"{mechanism.name} = {checked(mechanism.solution)}"
