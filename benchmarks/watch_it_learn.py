@@ -21,7 +21,7 @@ from studies.study import ROOT, STUDIES, save_store
 
 STORE = STUDIES / "watch_it_learn.json"
 RUNNER = ROOT / "benchmarks" / "watch_it_learn.mjs"
-TASKS = ("german", "copy", "reverse")
+TASKS = ("german", "korean", "copy", "reverse")
 SCORES = {
     "dot": {"score": "dot(q, k)"},
     "additive": {"score": "dot(v, tanh(W(q) + U(k)))", "asks": "before"},

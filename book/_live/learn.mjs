@@ -49,19 +49,58 @@ const ADVERBS = { heute: "today", dort: "there" };
 const AND = { und: "and" };
 const VERBS = { gesehen: "seen", gesucht: "sought", gefunden: "found", gerufen: "called", gehört: "heard" };
 
+// What is said so far, each word with its English, and how to say one more: its place is returned.
+function speech(random) {
+  const pairs = [];
+  return { pairs, say: (words, word = among(Object.keys(words), random)) => pairs.push([word, words[word]]) - 1 };
+}
+
+// Source and target of what was said; `order` has the places in English order. An article that comes
+// with its noun, "an apple", belongs to no word.
+function sample(pairs, order) {
+  const english = order.flatMap((from) => pairs[from][1].split(" ").map((word, at, all) => [word, at < all.length - 1 ? null : from]));
+  return { source: pairs.map(([word]) => word), glosses: pairs.map((pair) => pair[1]), target: english.map(([word]) => word), links: english.map(([, from]) => from) };
+}
+
 // A German sentence word by word, the participle last, and in English order.
 // "das Kind hat heute ein Pferd gesehen": "the child has seen a horse today".
 function german(random, length, same) {
-  const pairs = [];
-  const say = (words, word = among(Object.keys(words), random)) => pairs.push([word, words[word]]) - 1;
+  const { pairs, say } = speech(random);
   const someone = () =>
     !same && random() < 0.3 ? [say(NAMES)] : [say(ARTICLES, same ? "das" : undefined), say(NOUNS)];
   const subject = [...someone(), say(FORMS)];
   const adverb = random() < 0.5 ? [say(ADVERBS)] : [];
   const objects = someone();
   while (pairs.length + 3 <= length && random() < 0.6) objects.push(say(AND, "und"), ...someone());
-  const links = [...subject, say(VERBS), ...objects, ...adverb];
-  return { source: pairs.map(([word]) => word), target: links.map((from) => pairs[from][1]), links };
+  return sample(pairs, [...subject, say(VERBS), ...objects, ...adverb]);
+}
+
+const KOREAN = {
+  // All but places end in a vowel: 는 and 를, never 은 and 을.
+  people: { 나: "I", 우리: "we", 민수: "Minsu", 유나: "Yuna", 미라: "Mira", 지호: "Jiho", 수아: "Sua", 그: "he", 그녀: "she" },
+  times: { 어제: "yesterday", 오늘: "today", 아까: "earlier", 다시: "again" },
+  places: { 학교: "school", 집: "home", 회사: "work", 대학: "college", 교회: "church" },
+  food: {
+    사과: "an apple", 오이: "a cucumber", 감자: "a potato", 피자: "a pizza", 토마토: "a tomato", 배: "a pear",
+    바나나: "a banana", 고추: "a pepper", 딸기: "a strawberry", 파: "a leek", 쿠키: "a cookie", 자두: "a plum",
+  },
+  verbs: { 먹었다: "ate", 샀다: "bought", 보았다: "saw", 찾았다: "found", 그렸다: "drew", 골랐다: "chose", 가져왔다: "brought", 팔았다: "sold" },
+  particles: { 는: "(topic)", 를: "(object)", 에서: "at", 와: "and" },
+};
+
+// A Korean sentence, its particles apart and the verb last. 는 and 를 belong to no English word.
+// "나 는 어제 학교 에서 사과 를 먹었다": "I ate an apple at school yesterday".
+function korean(random, length) {
+  const { pairs, say } = speech(random);
+  const { people, times, places, food, verbs, particles } = KOREAN;
+  const subject = say(people);
+  say(particles, "는");
+  const time = random() < 0.5 ? [say(times)] : [];
+  const place = random() < 0.5 ? [say(places), say(particles, "에서")].reverse() : [];
+  const objects = [say(food)];
+  while (pairs.length + 4 <= length && random() < 0.6) objects.push(say(particles, "와"), say(food));
+  say(particles, "를");
+  return sample(pairs, [subject, say(verbs), ...objects, ...place, ...time]);
 }
 
 function letters(random, length, backwards) {
@@ -89,8 +128,11 @@ export function readPairs(text) {
   return pairs;
 }
 
+// A grammar for each task that has words, and the length of its shortest sentence.
+const GRAMMARS = { german: [german, 4], korean: [korean, 5] };
+
 // { train, heldOut }: sentences { source, target, links }; links[i] is the place of the source word
-// that target word i belongs to, and of the reader's own pairs nobody knows it.
+// that target word i belongs to, null if to none, and of the reader's own pairs nobody knows it.
 export function corpus({ task, seed, length: longest, same, pairs: text }) {
   const random = chance(1000 + seed);
   if (task === "own") {
@@ -99,15 +141,16 @@ export function corpus({ task, seed, length: longest, same, pairs: text }) {
     const held = Math.min(HELD_OUT, Math.floor(pairs.length / 8));
     return { heldOut: pairs.slice(0, held), train: pairs.slice(held) };
   }
-  const least = task === "german" && same ? 6 : 4; // without names none is shorter
+  const [grammar, shortest] = GRAMMARS[task] ?? [null, 4];
+  const least = grammar === german && same ? 6 : shortest; // without names none is shorter
   const most = Math.max(least, longest);
   const make = () => {
     const length = least + Math.floor(random() * (most - least + 1));
-    if (task !== "german") return letters(random, length, task === "reverse");
+    if (!grammar) return letters(random, length, task === "reverse");
     for (let tries = 0; ; tries++) {
-      const sample = german(random, length, same);
-      const { length: found } = sample.source; // without names, some lengths are out of reach
-      if (found === length || (same && tries > 40 && found <= most)) return sample;
+      const made = grammar(random, length, same);
+      const { length: found } = made.source; // without names, some lengths are out of reach
+      if (found === length || (same && tries > 40 && found <= most)) return made;
     }
   };
   const key = ({ source }) => source.join(" ");
@@ -356,7 +399,7 @@ export class Training {
     const loss = mean(losses, (one) => one);
     if (!Number.isFinite(loss)) return this.stop("loss_lost");
     const seen = words.filter((one) => one.weights);
-    const linked = seen.filter((one) => one.link !== undefined);
+    const linked = seen.filter((one) => one.link != null);
     return {
       updates: this.updates,
       loss,
@@ -370,7 +413,7 @@ export class Training {
 
   // What does not change while it learns.
   about() {
-    const { source, links } = this.shown;
-    return { source: [...source, END], links, hidden: this.spec.mask };
+    const { source, links, glosses } = this.shown;
+    return { source: [...source, END], links, glosses, hidden: this.spec.mask };
   }
 }

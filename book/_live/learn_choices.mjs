@@ -7,7 +7,7 @@ const MOST_SHARED = 4000; // characters of pairs that an address may hold
 
 // What a training is given.
 export const DEFAULTS = {
-  task: "german", // or "copy", "reverse", "own"
+  task: "german", // or another of TASKS
   score: "dot(q, k)",
   asks: "after", // or "before"
   window: "global", // or "local-m", "local-p"
@@ -23,7 +23,7 @@ export const DEFAULTS = {
   pairs: "", // of the task "own": a line each, German = English
 };
 
-export const TASKS = ["german", "copy", "reverse", "own"];
+export const TASKS = ["german", "korean", "copy", "reverse", "own"];
 export const WINDOWS = ["global", "local-m", "local-p"];
 export const ASKS = ["after", "before"];
 

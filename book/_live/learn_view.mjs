@@ -344,9 +344,12 @@ class View {
     this.refused = false;
     this.complain("");
     this.looks = [];
-    const { source, hidden } = about;
+    const { source, glosses, hidden } = about;
     const kinds = source.map((_, s) => (hidden && s === source.length - 1 ? "learn-masked" : ""));
-    this.matrix.begin(source, { caption: this.say("caption"), kinds });
+    const lang = { german: "de", korean: "ko" }[this.spec.task];
+    const foreign = lang === "ko" && this.box.closest("[lang]")?.lang !== "ko"; // then each word has its English
+    const words = source.map((word, s) => (foreign && glosses[s] ? [word, " ", make("small", { lang: "en" }, glosses[s].split(" ").at(-1))] : word));
+    this.matrix.begin(words, { caption: this.say("caption"), kinds, lang });
     this.legend.textContent = this.spec.attention
       ? ["legend", ...(about.links ? ["legend_frames"] : []), ...(hidden ? ["legend_masked"] : [])].map((key) => this.say(key)).join(" ")
       : this.say("legend_without");
@@ -404,7 +407,7 @@ class View {
       const rows = look.rows.slice(0, -1);
       const at = rows.map((row) => top(row.weights));
       if (about.links) {
-        const astray = rows.findIndex((_, i) => at[i] !== about.links[i]);
+        const astray = rows.findIndex((_, i) => about.links[i] !== null && at[i] !== about.links[i]);
         parts.push(say("summary_mass", { mass: percent(look.mass) }));
         parts.push(astray < 0 ? say("summary_all") : say("summary_astray", { word: rows[astray].word, at: about.source[at[astray]], of: about.source[about.links[astray]] }));
       } else parts.push(say("summary_own", { looks: rows.map((row, i) => say("summary_look", { word: row.word, at: about.source[at[i]] })).join(", ") }));

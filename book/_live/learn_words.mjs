@@ -4,6 +4,7 @@
 export const LEARN = {
   task: "Task",
   task_german: "German, verb last",
+  task_korean: "Korean, verb last",
   task_copy: "Copy letters",
   task_reverse: "Reverse letters",
   task_own: "Your own pairs",

@@ -7,6 +7,7 @@ const joined = (table) =>
 export const LEARN = joined({
   task: "과제",
   task_german: "독일어, 동사가 맨 뒤",
+  task_korean: "한국어, 동사가 맨 뒤",
   task_copy: "글자 베껴 쓰기",
   task_reverse: "글자 거꾸로 쓰기",
   task_own: "직접 넣은 문장 쌍",

@@ -60,7 +60,7 @@ SOURCE = ROOT / "book" / "_live"
 MODULES = tuple(sorted(path.name for path in SOURCE.iterdir() if path.is_file()))
 FOLDER = "live"  # of the site's _static
 SHOWN = "live_models"  # in a page's metadata, if it has a component: the models that it may fetch
-TASKS = ("german", "copy", "reverse", "own")
+TASKS = ("german", "korean", "copy", "reverse", "own")
 HEIGHT = 720
 
 START = "Try it"  # the button

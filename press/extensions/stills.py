@@ -179,7 +179,7 @@ def training(spec: dict, words: Dictionary) -> str:
             "learn: this training was not recorded: now run python -m press.extensions.stills "
             f"'{json.dumps(spec)}'"
         )
-    gold = {(s, t) for t, s in enumerate(found["links"])}
+    gold = {(s, t) for t, s in enumerate(found["links"]) if s is not None}
     after = words.get(AFTER, AFTER).format(found["updates"])
     return "".join(
         f"<figure>{matrix(found['source'], found['target'], weights, gold=gold)}"

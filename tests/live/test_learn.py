@@ -238,7 +238,7 @@ def test_errors_say_where_and_which_shapes():
 
 
 @pytest.mark.parametrize("length", [4, 16])
-@pytest.mark.parametrize("task", ["copy", "reverse", "german"])
+@pytest.mark.parametrize("task", ["copy", "reverse", "german", "korean"])
 def test_sentences_and_their_links(task, length):
     made = found("corpus", spec={"task": task, "length": length, "seed": 1, "same": False})
     assert len(made["heldOut"]) == 32
@@ -246,18 +246,30 @@ def test_sentences_and_their_links(task, length):
     held = {" ".join(one["source"]) for one in made["heldOut"]}
     assert held.isdisjoint(" ".join(one["source"]) for one in made["train"])
     lengths = {len(one["source"]) for one in made["train"]}
-    assert (min(lengths), max(lengths)) == (4, length)
+    least = 5 if task == "korean" else 4
+    assert (min(lengths), max(lengths)) == (least, max(least, length))
     meaning: dict[str, set[str]] = {}
     for one in made["train"]:
         source, target, links = one["source"], one["target"], one["links"]
-        assert sorted(links) == list(range(len(source)))  # each word once
+        linked = [from_ for from_ in links if from_ is not None]
+        alone = {"는", "를"} if task == "korean" else set()
+        assert sorted(linked) == [s for s, word in enumerate(source) if word not in alone]  # once
         for word, from_ in zip(target, links, strict=True):
-            meaning.setdefault(source[from_], set()).add(word)
+            assert (from_ is None) == (task == "korean" and word in {"a", "an"})
+            if from_ is not None:
+                meaning.setdefault(source[from_], set()).add(word)
     assert all(len(words) == 1 for words in meaning.values())
     if task == "copy":
         assert all(one["target"] == one["source"] for one in made["train"])
     elif task == "reverse":
         assert all(one["target"] == one["source"][::-1] for one in made["train"])
+    elif task == "korean":  # the verb is last, and second in English; 에서 follows its noun
+        for one in made["train"]:
+            source, links = one["source"], one["links"]
+            assert (source[1], source[-2], links[:2]) == ("는", "를", [0, len(source) - 1])
+            if "에서" in source:
+                at = links.index(source.index("에서"))
+                assert links[at + 1] == links[at] - 1
     else:  # the participle is last, and comes after the auxiliary in English
         for one in made["train"]:
             last = one["links"].index(len(one["source"]) - 1)
@@ -313,10 +325,10 @@ def test_it_stops_where_numbers_cease_to_be_numbers_and_says_so(score, at):
 # ------------------------------------------------------------------------- it locks on
 
 
-def test_german_locks_on():
-    """With the additive score; with dot: test_learn_browser.py."""
-    spec = {"task": "german", "seed": 1, "score": ADDITIVE, "asks": "before"}
-    trained = found("train", updates=400, until=0.9, spec=spec)
+@pytest.mark.parametrize("chosen", [{"score": ADDITIVE, "asks": "before"}, {"task": "korean"}])
+def test_a_language_locks_on(chosen):
+    """German with dot: test_learn_browser.py."""
+    trained = found("train", updates=400, until=0.9, spec={"seed": 1, **chosen})
     assert trained["looks"][-1]["mass"] > 0.9  # of the weight is on the right word
 
 
