@@ -112,7 +112,7 @@ TABLE = [
             "checkpoint": [3, ""],
             "save_every": SIZES,
             **dict.fromkeys(("progress", "resume", "measure_bleu"), FLAGS),
-            "every": [3],
+            "curve_every": [0, -1, 1.5, "3"],
         },
     ),
     (partial(attnmt.rnnencdec, ONE), models("maxout")),
