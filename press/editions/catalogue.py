@@ -26,7 +26,6 @@ from press.reading import Cell
 SITE = "_site"
 STUDENT = "_student"
 WORDS = "_words"
-LAGGING = "lagging.txt"  # what lags behind the English, a message a line
 ALIKE = 0.6  # of 1: an old text this much like a new one is offered as its translation
 COMMENT = re.compile(r"(?s)(<!--\n|)(.*?)((?:\n-->\s*)?)")  # round what only slides have
 BORN = datetime(2026, 11, 24, tzinfo=UTC)  # in the files' heads
@@ -202,8 +201,6 @@ def update(names: Iterable[str] = (), root: Path = ROOT) -> list[str]:
         if after != before.get(page) or list(after) != list(before[page]):
             store(page, after, root)
             changed.append(page)
-    lines = "".join(f"{line}\n" for line in lagging(root))
-    (root / "locale" / "ko" / LAGGING).write_text(lines, encoding="utf8", newline="\n")
     return changed
 
 

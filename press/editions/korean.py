@@ -6,8 +6,8 @@
 
 Where the English of a block has changed, the Korean lags behind it: the page shows the English of
 that block and says so below its title, and `update` marks the message *fuzzy* until a translator
-has looked at it and removed the mark. All that lags is a warning of each command, and listed in
-`locale/ko/lagging.txt`, which `update` writes.
+has looked at it and removed the mark. All that lags is a warning of each command, and fails a test
+of this book, but none that a course's copy has to pass.
 
 Code and outputs are the English pages' own, and each heading keeps its English address. Phrases of
 tables, printed lines, forest plots, diagrams, slides and buttons are in one table, `_words.po`,
