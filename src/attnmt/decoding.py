@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from attnmt.batches import Batch, Source, pad
 from attnmt.checks import at_least, flag, text_of, whole
-from attnmt.fast import sooner
+from attnmt.fast import largest, sooner
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
 from attnmt.text import TextWarning
 from attnmt.text.processed import traces
@@ -394,7 +394,7 @@ def expand(hypotheses: Hypotheses, log_p: Tensor, rows: Tensor | None = None) ->
         rows: whom ``log_p`` continues, (R,) of 0 to b k - 1; all of them if not given.
     """
     b, k = hypotheses.word.shape
-    best, next_word = log_p.topk(min(k, log_p.size(1)))  # (R, j)
+    best, next_word = largest(log_p, min(k, log_p.size(1)))  # (R, j)
     row = torch.arange(b * k, device=best.device)  # (b k,)
     rows = row if rows is None else rows
     word = next_word.new_full((b * k, best.size(1)), EOS)  # (b k, j)
@@ -482,12 +482,15 @@ def _beam_search(model: Searchable, beam: Beam, sentences: Sentences) -> list[li
     live = torch.arange(len(limits), device=limits.device)  # (b,) the sentences still searched
     hypotheses = Hypotheses.first(live[:, None].repeat(1, beam.width))
     hope = hopeful(hypotheses, limits, beam)  # (b, k)
+    selected, read = live[:0], memory
     trail = Trail()
     found: list[list[Translation]] = [[] for _ in sentences]
     while len(live):
         rows = hope.flatten().nonzero().flatten()  # (R,)
         words = hypotheses.word.flatten()[rows]
-        read = memory.select(live.repeat_interleave(beam.width)[rows])
+        sentence = live.repeat_interleave(beam.width)[rows]  # (R,)
+        if not torch.equal(sentence, selected):
+            selected, read = sentence, memory.select(sentence)
         log_p, align, state = model.step(words, state, read)  # (R, V), (R, S)
         log_p[:, FORBIDDEN[beam.unknown]] = -torch.inf
         trail.look(align, rows, hope.numel())

@@ -9,17 +9,18 @@ so; nothing else has to know. What each trick saves was measured (the page on co
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import dropout, linear
+from torch.nn.functional import dropout, embedding, linear
 
-from attnmt.attention import FixedContext
+from attnmt.attention import Attention, FixedContext, Global, Monotonic, Predictive
 from attnmt.batches import Batch
-from attnmt.decoder import BahdanauDecoder, LuongDecoder
+from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder
 from attnmt.encoder import (
     BidirectionalGRU,
     ForwardGRU,
@@ -54,13 +55,83 @@ class LSTM(nn.LSTM):
         return h[:, None], (h[None], cell[None])
 
 
+class Steps:
+    """A matrix M that meets one step after another, and gets its gradient of all steps at once.
+
+    ``x @ Steps(M)`` of x (..., B, n) and M (..., n, m) is x M, (..., B, m). Autograd computes a
+    gradient of M's size at each step, and adds it to the others.
+    """
+
+    def __init__(self, M: Tensor):
+        self.kept: list[tuple[Tensor, Tensor]] = []
+        self.M = _OneGradient.apply(M, self.kept)
+
+    def __rmatmul__(self, x: Tensor) -> Tensor:
+        if torch.is_autocast_enabled(x.device.type):
+            return x @ self.M
+        return _Step.apply(x, self.M, self.kept)
+
+
+class _OneGradient(Function):
+    """M; its gradient is that of the steps, which they have kept in two parts each."""
+
+    @staticmethod
+    def forward(ctx, M: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+        ctx.kept = kept
+        ctx.set_materialize_grads(False)
+        return M.view_as(M)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor | None) -> tuple[Tensor | None, None]:
+        if ctx.kept:
+            x, of_y = (torch.cat(parts, dim=-2) for parts in zip(*ctx.kept, strict=True))
+            ctx.kept.clear()
+            grad = (of_y.mT @ x).mT
+        return grad, None
+
+
+class _Step(Function):
+    """A step's product with M, which leaves M's gradient to :class:`_OneGradient`."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, M: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+        ctx.save_for_backward(x, M)
+        ctx.kept = kept
+        return x @ M
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
+        x, M = ctx.saved_tensors
+        ctx.kept.append((x.detach(), grad))
+        return grad @ M.mT, None, None
+
+
+def of_words(ids: Tensor, part: RecurrentEncoder | Decoder, W: Tensor, b: Tensor) -> Tensor:
+    """``W E y + b`` of words (B, T) by a part's embedding and dropout: (B, T, m), of b (m,).
+
+    Without dropout each word is multiplied once, however often it stands there.
+    """
+    if part.training and part.dropout:
+        return linear(dropout(part.embedding(ids), part.dropout), W, b)
+    different, places = ids.unique(return_inverse=True)
+    return embedding(places, linear(part.embedding(different), W, b))
+
+
+def in_steps(memory: Memory, attention: nn.Module) -> Memory:
+    """A memory whose annotations get one gradient of all steps, if attention is the package's."""
+    if type(attention) is not Attention or type(attention.window) not in (
+        Global,
+        Monotonic,
+        Predictive,
+    ):
+        return memory
+    return replace(memory, annotations=cast(Tensor, Steps(memory.annotations)))
+
+
 FAR = 1e4  # sigmoid(1e4) = 1 and sigmoid(-1e4) = 0
-
-
-HOLD: dict[type[nn.Module], tuple[float, ...]] = {  # what padding adds to the sum in each gate
-    nn.LSTM: (-FAR, FAR, 0, 0),  # i, f, g, o: c_j = 0 g_j + 1 c_{j-1}
-    nn.GRU: (0, FAR, 0),  # r, z, n: h_j = 0 n_j + 1 h_{j-1}
-}
+HOLD = (-FAR, FAR, 0, 0)  # what padding adds to the sums in i, f, g, o: c_j = 0 g_j + 1 c_{j-1}
 
 
 class HeldEncoder(RecurrentEncoder):
@@ -70,33 +141,53 @@ class HeldEncoder(RecurrentEncoder):
     """
 
     def read(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Any]:
-        """As :meth:`.RecurrentEncoder.read`.
-
-        A further input, 1 on padding, opens and shuts gates, so that the state is held. The
-        backward direction waits so at zero until it meets the last real word. (An LSTM's output
-        gate is left as it is: its h on padding means nothing.)
-        """
+        """As :meth:`.RecurrentEncoder.read`. The backward direction waits at zero on padding."""
         if self.rnn.num_layers > 1 or ids.is_cuda:
             return super().read(ids, lengths)
+        mask = torch.arange(ids.size(1), device=ids.device) < lengths[:, None]  # (B, S)
+        read = self.read_gru if isinstance(self.rnn, nn.GRU) else self.read_lstm
+        states, final = read(ids, mask)
+        return states * mask[..., None], final
+
+    def read_lstm(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Any]:
+        """A further input, 1 on padding, opens and shuts gates, so that the state is held.
+
+        The output gate is left as it is: h on padding means nothing.
+        """
         embedded = dropout(self.embedding(ids), self.dropout, self.training)  # (B, S, m)
-        mask = (torch.arange(ids.size(1), device=ids.device) < lengths[:, None])[..., None]
-        words = torch.cat([embedded, ~mask], dim=-1)  # (B, S, m + 1)
+        words = torch.cat([embedded, ~mask[..., None]], dim=-1)  # (B, S, m + 1)
         n = self.rnn.hidden_size
-        is_gru = isinstance(self.rnn, nn.GRU)
-        gates = embedded.new_tensor(HOLD[nn.GRU if is_gru else nn.LSTM])
-        hold = gates.repeat_interleave(n)[:, None]  # a column for all matrices W
+        hold = embedded.new_tensor(HOLD).repeat_interleave(n)[:, None]  # a column for all W
         weights: list[Tensor] = []
         for W, *others in self.rnn.all_weights:  # of each direction
             weights += [torch.cat([W, hold], dim=1), *others]
         zero = embedded.new_zeros(len(self.rnn.all_weights), len(words), n)
         options = (True, 1, 0.0, self.training, self.rnn.bidirectional, True)
-        if is_gru:
-            states, final = torch.gru(words, zero, weights, *options)
-            return states * mask, final
         states, _, cell = torch.lstm(words, (zero, zero), weights, *options)
         rows = torch.arange(len(words))
-        last = [states[rows, lengths - 1, :n], states[:, 0, n:]]  # forward, backward
-        return states * mask, (torch.stack(last[: len(cell)]), cell)
+        last = [states[rows, mask.sum(dim=1) - 1, :n], states[:, 0, n:]]  # forward, backward
+        return states, (torch.stack(last[: len(cell)]), cell)
+
+    def read_gru(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Both directions in one loop, when all words have met the gates; padding changes no h."""
+        W, U, b, b_U = zip(*self.rnn.all_weights, strict=True)  # each of every direction
+        W, b = torch.cat(W), torch.cat(b)
+        read = of_words(ids, self, W, b)  # (B, S, directions * 3n)
+        n = self.rnn.hidden_size
+        turned = [part.flip(1) if d else part for d, part in enumerate(read.split(3 * n, dim=2))]
+        gates = torch.stack(turned).unbind(dim=2)  # S times (directions, B, 3n)
+        held = torch.stack([mask, mask.flip(1)][: len(U)])[..., None].logical_not().unbind(dim=2)
+        U, b_U = Steps(torch.stack(U).mT), torch.stack(b_U)[:, None]
+        h = read.new_zeros(len(turned), len(ids), n)
+        states = []
+        for x, hold in zip(gates, held, strict=True):
+            of_h = h @ U + b_U  # (directions, B, 3n)
+            r, z = (x[..., : 2 * n] + of_h[..., : 2 * n]).sigmoid().chunk(2, dim=-1)
+            new = (x[..., 2 * n :] + r * of_h[..., 2 * n :]).tanh()
+            h = torch.where(hold, h, new + z * (h - new))
+            states.append(h)
+        ways = torch.stack(states, dim=2)  # (directions, B, S, n)
+        return torch.cat([way.flip(1) if d else way for d, way in enumerate(ways)], dim=-1), h
 
 
 class HeldLSTM(HeldEncoder, StackedLSTM):
@@ -119,9 +210,12 @@ class ReadyDecoder(BahdanauDecoder):
     ) -> tuple[Tensor, Tensor | None]:
         """As :meth:`.Decoder.forward`. A context that is the same at all steps is read once."""
         memory, state = self.start(memory, final)
+        memory = in_steps(memory, self.attention)
         s = state.s
+        n = s.size(1)
+        C, U_zr, U = (Steps(part.weight.T) for part in (self.C_gates, self.U_zr, self.U))
         Ey = self.embed(target_in)  # (B, T, m)
-        read = self.W_gates(Ey)  # (B, T, 3n)
+        read = of_words(target_in, self, self.W_gates.weight, self.W_gates.bias)  # (B, T, 3n)
         fixed = isinstance(self.attention, FixedContext)
         if fixed:
             context, align = self.attention(s[:, None], memory, 0)  # (B, 1, d)
@@ -130,67 +224,16 @@ class ReadyDecoder(BahdanauDecoder):
         for t, gates in enumerate(read.unbind(dim=1)):
             if not fixed:
                 context, align = self.attention(s[:, None], memory, t)
-                gates = gates + self.C_gates(context.squeeze(1))
-            s = self.recur(gates, s)
+                gates = gates + context.squeeze(1) @ C
+            z, r = (gates[:, : 2 * n] + s @ U_zr).sigmoid().chunk(2, dim=1)  # as self.recur
+            s_tilde = (gates[:, 2 * n :] + (r * s) @ U).tanh()
+            s = s + z * (s_tilde - s)
             states.append(s)
             contexts.append(context)
             aligns.append(align)
         s_out = states[:-1] if self.output_state == "previous" else states[1:]
         features = [torch.stack(s_out, dim=1), Ey, torch.cat(contexts, dim=1)]
         return torch.cat(features, dim=-1), None if align is None else torch.cat(aligns, dim=1)
-
-
-class Steps:
-    """A matrix W that meets one step after another, and gets its gradient of all steps at once.
-
-    Autograd computes a gradient of W's size at each step, and adds it to the others.
-    """
-
-    def __init__(self, W: Tensor):
-        self.kept: list[tuple[Tensor, Tensor]] = []
-        self.W = _OneGradient.apply(W, self.kept)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """``x W^T`` of x (B, n) and W (m, n): (B, m)."""
-        if torch.is_autocast_enabled(x.device.type):
-            return linear(x, self.W)
-        return _Step.apply(x, self.W, self.kept)
-
-
-class _OneGradient(Function):
-    """W; its gradient is that of the steps, which they have kept in two parts each."""
-
-    @staticmethod
-    def forward(ctx, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
-        ctx.kept = kept
-        ctx.set_materialize_grads(False)
-        return W.view_as(W)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad: Tensor | None) -> tuple[Tensor | None, None]:
-        if ctx.kept:
-            x, of_y = (torch.cat(parts) for parts in zip(*ctx.kept, strict=True))
-            ctx.kept.clear()
-            grad = of_y.T @ x
-        return grad, None
-
-
-class _Step(Function):
-    """A step's product with W, which leaves W's gradient to :class:`_OneGradient`."""
-
-    @staticmethod
-    def forward(ctx, x: Tensor, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
-        ctx.save_for_backward(x, W)
-        ctx.kept = kept
-        return x @ W.T
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
-        x, W = ctx.saved_tensors
-        ctx.kept.append((x.detach(), grad))
-        return grad @ W, None, None
 
 
 class FeedingDecoder(LuongDecoder):
@@ -207,17 +250,18 @@ class FeedingDecoder(LuongDecoder):
         if not self.feeding or self.rnn.num_layers > 1:
             return super().forward(target_in, memory, final)
         memory, state = self.start(memory, final)
+        memory = in_steps(memory, self.attention)
         h = state.h[0]  # (B, n), as the other two
         cell = state.cell[0]
         h_tilde = state.h_tilde
         W, U, b, b_U = self.rnn.all_weights[0]
         W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
-        WU = Steps(torch.cat([W_fed, U], dim=1))  # (4n, 2n)
-        read = linear(self.drop(self.embedding(target_in)), W_y, b + b_U)  # (B, T, 4n)
+        WU = Steps(torch.cat([W_fed, U], dim=1).T)  # (2n, 4n)
+        read = of_words(target_in, self, W_y, b + b_U)  # (B, T, 4n)
         features: list[Tensor] = []
         aligns: list[Tensor] = []
         for t, Wy in enumerate(read.unbind(dim=1)):
-            gates = Wy + WU(torch.cat([self.drop(h_tilde), h], dim=1))
+            gates = Wy + torch.cat([self.drop(h_tilde), h], dim=1) @ WU
             h, cell = pass_gates(gates, cell)
             h_tilde, align = (each.squeeze(1) for each in self.attend(h[:, None], memory, t))
             features.append(h_tilde)
@@ -225,7 +269,7 @@ class FeedingDecoder(LuongDecoder):
         return torch.stack(features, dim=1), torch.stack(aligns, dim=1)
 
 
-# ------------------------------------------------------------------------------ losses
+# ------------------------------------------------------------------------------ losses, search
 
 
 class _CrossEntropy(Function):
@@ -261,6 +305,26 @@ def cross_entropy_(logits: Tensor, y: Tensor) -> Tensor:
     if logits.dtype == torch.bfloat16:
         logits = logits.float()
     return _CrossEntropy.apply(logits, y)
+
+
+ROWS = 16  # that a row of numbers is folded into
+
+
+def largest(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k largest numbers of each row of x (R, V), as ``x.topk(k)`` finds them.
+
+    Each row is folded into 16, and only the k columns with the largest numbers are looked through.
+    """
+    n = x.size(1) // ROWS
+    if n < 2 * k:
+        return x.topk(k)
+    folded = x[:, : ROWS * n].unflatten(1, (ROWS, n))
+    tallest = folded.amax(dim=1).topk(k).indices  # (R, k)
+    starts = torch.arange(0, ROWS * n, n, device=x.device)
+    rest = torch.arange(ROWS * n, x.size(1), device=x.device).expand(len(x), -1)
+    columns = torch.cat([(tallest[:, None] + starts[:, None]).flatten(1), rest], dim=1)
+    best, place = x.gather(1, columns).topk(k)
+    return best, columns.gather(1, place)
 
 
 @contextmanager
