@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from attnmt.batches import Batch, Source, pad
 from attnmt.checks import at_least, flag, text_of, whole
-from attnmt.fast import largest, sooner
+from attnmt.fast import sooner
 from attnmt.model import SIDES, Translator, Vocabularies, evaluating
 from attnmt.text import TextWarning
 from attnmt.text.processed import traces
@@ -394,7 +394,7 @@ def expand(hypotheses: Hypotheses, log_p: Tensor, rows: Tensor | None = None) ->
         rows: whom ``log_p`` continues, (R,) of 0 to b k - 1; all of them if not given.
     """
     b, k = hypotheses.word.shape
-    best, next_word = largest(log_p, min(k, log_p.size(1)))  # (R, j)
+    best, next_word = log_p.topk(min(k, log_p.size(1)))  # (R, j)
     row = torch.arange(b * k, device=best.device)  # (b k,)
     rows = row if rows is None else rows
     word = next_word.new_full((b * k, best.size(1)), EOS)  # (b k, j)

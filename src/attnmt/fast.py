@@ -269,7 +269,7 @@ class FeedingDecoder(LuongDecoder):
         return torch.stack(features, dim=1), torch.stack(aligns, dim=1)
 
 
-# ------------------------------------------------------------------------------ losses, search
+# ------------------------------------------------------------------------------ losses
 
 
 class _CrossEntropy(Function):
@@ -305,26 +305,6 @@ def cross_entropy_(logits: Tensor, y: Tensor) -> Tensor:
     if logits.dtype == torch.bfloat16:
         logits = logits.float()
     return _CrossEntropy.apply(logits, y)
-
-
-ROWS = 16  # that a row of numbers is folded into
-
-
-def largest(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k largest numbers of each row of x (R, V), as ``x.topk(k)`` finds them.
-
-    Each row is folded into 16, and only the k columns with the largest numbers are looked through.
-    """
-    n = x.size(1) // ROWS
-    if n < 2 * k:
-        return x.topk(k)
-    folded = x[:, : ROWS * n].unflatten(1, (ROWS, n))
-    tallest = folded.amax(dim=1).topk(k).indices  # (R, k)
-    starts = torch.arange(0, ROWS * n, n, device=x.device)
-    rest = torch.arange(ROWS * n, x.size(1), device=x.device).expand(len(x), -1)
-    columns = torch.cat([(tallest[:, None] + starts[:, None]).flatten(1), rest], dim=1)
-    best, place = x.gather(1, columns).topk(k)
-    return best, columns.gather(1, place)
 
 
 @contextmanager
