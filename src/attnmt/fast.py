@@ -18,9 +18,9 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import dropout, embedding, linear
 
-from attnmt.attention import Attention, FixedContext, Global, Monotonic, Predictive
+from attnmt.attention import Attention, FixedContext, Global
 from attnmt.batches import Batch
-from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder
+from attnmt.decoder import BahdanauDecoder, LuongDecoder
 from attnmt.encoder import (
     BidirectionalGRU,
     ForwardGRU,
@@ -72,6 +72,14 @@ class Steps:
         return _Step.apply(x, self.M, self.kept)
 
 
+LARGE = 2**17  # numbers of a matrix for which Steps pay: it is Python, and autograd is not
+
+
+def steps(M: Tensor) -> Tensor:
+    """M, as :class:`Steps` if it is large. (Only ``x @ M`` may be asked of it.)"""
+    return M if M.numel() < LARGE else cast(Tensor, Steps(M))
+
+
 class _OneGradient(Function):
     """M; its gradient is that of the steps, which they have kept in two parts each."""
 
@@ -108,30 +116,13 @@ class _Step(Function):
         return grad @ M.mT, None, None
 
 
-def of_words(ids: Tensor, part: RecurrentEncoder | Decoder, W: Tensor, b: Tensor) -> Tensor:
-    """``W E y + b`` of words (B, T) by a part's embedding and dropout: (B, T, m), of b (m,).
-
-    Without dropout each word is multiplied once, however often it stands there.
-    """
-    if part.training and part.dropout:
-        return linear(dropout(part.embedding(ids), part.dropout), W, b)
-    different, places = ids.unique(return_inverse=True)
-    return embedding(places, linear(part.embedding(different), W, b))
-
-
-def in_steps(memory: Memory, attention: nn.Module) -> Memory:
-    """A memory whose annotations get one gradient of all steps, if attention is the package's."""
-    if type(attention) is not Attention or type(attention.window) not in (
-        Global,
-        Monotonic,
-        Predictive,
-    ):
-        return memory
-    return replace(memory, annotations=cast(Tensor, Steps(memory.annotations)))
-
-
 FAR = 1e4  # sigmoid(1e4) = 1 and sigmoid(-1e4) = 0
-HOLD = (-FAR, FAR, 0, 0)  # what padding adds to the sums in i, f, g, o: c_j = 0 g_j + 1 c_{j-1}
+
+
+HOLD: dict[type[nn.Module], tuple[float, ...]] = {  # what padding adds to the sum in each gate
+    nn.LSTM: (-FAR, FAR, 0, 0),  # i, f, g, o: c_j = 0 g_j + 1 c_{j-1}
+    nn.GRU: (0, FAR, 0),  # r, z, n: h_j = 0 n_j + 1 h_{j-1}
+}
 
 
 class HeldEncoder(RecurrentEncoder):
@@ -141,53 +132,33 @@ class HeldEncoder(RecurrentEncoder):
     """
 
     def read(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Any]:
-        """As :meth:`.RecurrentEncoder.read`. The backward direction waits at zero on padding."""
+        """As :meth:`.RecurrentEncoder.read`.
+
+        A further input, 1 on padding, opens and shuts gates, so that the state is held. The
+        backward direction waits so at zero until it meets the last real word. (An LSTM's output
+        gate is left as it is: its h on padding means nothing.)
+        """
         if self.rnn.num_layers > 1 or ids.is_cuda:
             return super().read(ids, lengths)
-        mask = torch.arange(ids.size(1), device=ids.device) < lengths[:, None]  # (B, S)
-        read = self.read_gru if isinstance(self.rnn, nn.GRU) else self.read_lstm
-        states, final = read(ids, mask)
-        return states * mask[..., None], final
-
-    def read_lstm(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Any]:
-        """A further input, 1 on padding, opens and shuts gates, so that the state is held.
-
-        The output gate is left as it is: h on padding means nothing.
-        """
         embedded = dropout(self.embedding(ids), self.dropout, self.training)  # (B, S, m)
-        words = torch.cat([embedded, ~mask[..., None]], dim=-1)  # (B, S, m + 1)
+        mask = (torch.arange(ids.size(1), device=ids.device) < lengths[:, None])[..., None]
+        words = torch.cat([embedded, ~mask], dim=-1)  # (B, S, m + 1)
         n = self.rnn.hidden_size
-        hold = embedded.new_tensor(HOLD).repeat_interleave(n)[:, None]  # a column for all W
+        is_gru = isinstance(self.rnn, nn.GRU)
+        gates = embedded.new_tensor(HOLD[nn.GRU if is_gru else nn.LSTM])
+        hold = gates.repeat_interleave(n)[:, None]  # a column for all matrices W
         weights: list[Tensor] = []
         for W, *others in self.rnn.all_weights:  # of each direction
             weights += [torch.cat([W, hold], dim=1), *others]
         zero = embedded.new_zeros(len(self.rnn.all_weights), len(words), n)
         options = (True, 1, 0.0, self.training, self.rnn.bidirectional, True)
+        if is_gru:
+            states, final = torch.gru(words, zero, weights, *options)
+            return states * mask, final
         states, _, cell = torch.lstm(words, (zero, zero), weights, *options)
         rows = torch.arange(len(words))
-        last = [states[rows, mask.sum(dim=1) - 1, :n], states[:, 0, n:]]  # forward, backward
-        return states, (torch.stack(last[: len(cell)]), cell)
-
-    def read_gru(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Both directions in one loop, when all words have met the gates; padding changes no h."""
-        W, U, b, b_U = zip(*self.rnn.all_weights, strict=True)  # each of every direction
-        W, b = torch.cat(W), torch.cat(b)
-        read = of_words(ids, self, W, b)  # (B, S, directions * 3n)
-        n = self.rnn.hidden_size
-        turned = [part.flip(1) if d else part for d, part in enumerate(read.split(3 * n, dim=2))]
-        gates = torch.stack(turned).unbind(dim=2)  # S times (directions, B, 3n)
-        held = torch.stack([mask, mask.flip(1)][: len(U)])[..., None].logical_not().unbind(dim=2)
-        U, b_U = Steps(torch.stack(U).mT), torch.stack(b_U)[:, None]
-        h = read.new_zeros(len(turned), len(ids), n)
-        states = []
-        for x, hold in zip(gates, held, strict=True):
-            of_h = h @ U + b_U  # (directions, B, 3n)
-            r, z = (x[..., : 2 * n] + of_h[..., : 2 * n]).sigmoid().chunk(2, dim=-1)
-            new = (x[..., 2 * n :] + r * of_h[..., 2 * n :]).tanh()
-            h = torch.where(hold, h, new + z * (h - new))
-            states.append(h)
-        ways = torch.stack(states, dim=2)  # (directions, B, S, n)
-        return torch.cat([way.flip(1) if d else way for d, way in enumerate(ways)], dim=-1), h
+        last = [states[rows, lengths - 1, :n], states[:, 0, n:]]  # forward, backward
+        return states * mask, (torch.stack(last[: len(cell)]), cell)
 
 
 class HeldLSTM(HeldEncoder, StackedLSTM):
@@ -210,12 +181,17 @@ class ReadyDecoder(BahdanauDecoder):
     ) -> tuple[Tensor, Tensor | None]:
         """As :meth:`.Decoder.forward`. A context that is the same at all steps is read once."""
         memory, state = self.start(memory, final)
-        memory = in_steps(memory, self.attention)
+        if type(self.attention) is Attention and type(self.attention.window) is Global:
+            memory = replace(memory, annotations=steps(memory.annotations))
         s = state.s
         n = s.size(1)
-        C, U_zr, U = (Steps(part.weight.T) for part in (self.C_gates, self.U_zr, self.U))
+        C, U_zr, U = (steps(part.weight.T) for part in (self.C_gates, self.U_zr, self.U))
         Ey = self.embed(target_in)  # (B, T, m)
-        read = of_words(target_in, self, self.W_gates.weight, self.W_gates.bias)  # (B, T, 3n)
+        if self.training and self.dropout:
+            read = self.W_gates(Ey)  # (B, T, 3n)
+        else:  # each word is multiplied once, however often it stands there
+            different, places = target_in.unique(return_inverse=True)
+            read = embedding(places, self.W_gates(self.embedding(different)))
         fixed = isinstance(self.attention, FixedContext)
         if fixed:
             context, align = self.attention(s[:, None], memory, 0)  # (B, 1, d)
@@ -225,9 +201,9 @@ class ReadyDecoder(BahdanauDecoder):
             if not fixed:
                 context, align = self.attention(s[:, None], memory, t)
                 gates = gates + context.squeeze(1) @ C
-            z, r = (gates[:, : 2 * n] + s @ U_zr).sigmoid().chunk(2, dim=1)  # as self.recur
-            s_tilde = (gates[:, 2 * n :] + (r * s) @ U).tanh()
-            s = s + z * (s_tilde - s)
+            read_zr, read_s = gates.split([2 * n, n], dim=1)
+            z, r = (read_zr + s @ U_zr).sigmoid().chunk(2, dim=1)  # as self.recur
+            s = s + z * ((read_s + (r * s) @ U).tanh() - s)
             states.append(s)
             contexts.append(context)
             aligns.append(align)
@@ -250,14 +226,13 @@ class FeedingDecoder(LuongDecoder):
         if not self.feeding or self.rnn.num_layers > 1:
             return super().forward(target_in, memory, final)
         memory, state = self.start(memory, final)
-        memory = in_steps(memory, self.attention)
         h = state.h[0]  # (B, n), as the other two
         cell = state.cell[0]
         h_tilde = state.h_tilde
         W, U, b, b_U = self.rnn.all_weights[0]
         W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
         WU = Steps(torch.cat([W_fed, U], dim=1).T)  # (2n, 4n)
-        read = of_words(target_in, self, W_y, b + b_U)  # (B, T, 4n)
+        read = linear(self.drop(self.embedding(target_in)), W_y, b + b_U)  # (B, T, 4n)
         features: list[Tensor] = []
         aligns: list[Tensor] = []
         for t, Wy in enumerate(read.unbind(dim=1)):
