@@ -20,7 +20,7 @@ from torch.nn.functional import dropout, embedding, linear
 
 from attnmt.attention import Attention, FixedContext, Global
 from attnmt.batches import Batch
-from attnmt.decoder import BahdanauDecoder, LuongDecoder
+from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder
 from attnmt.encoder import (
     BidirectionalGRU,
     ForwardGRU,
@@ -116,6 +116,17 @@ class _Step(Function):
         return grad @ M.mT, None, None
 
 
+def of_words(ids: Tensor, part: RecurrentEncoder | Decoder, W: Tensor, b: Tensor) -> Tensor:
+    """``W E y + b`` of words (B, T) by a part's embedding and dropout: (B, T, b's size).
+
+    Where nothing is dropped each word is multiplied once, however often it stands there.
+    """
+    if part.training and part.dropout:
+        return linear(dropout(part.embedding(ids), part.dropout), W, b)
+    different, places = ids.unique(return_inverse=True)
+    return embedding(places, linear(part.embedding(different), W, b))
+
+
 FAR = 1e4  # sigmoid(1e4) = 1 and sigmoid(-1e4) = 0
 
 
@@ -140,11 +151,15 @@ class HeldEncoder(RecurrentEncoder):
         """
         if self.rnn.num_layers > 1 or ids.is_cuda:
             return super().read(ids, lengths)
+        real = torch.arange(ids.size(1), device=ids.device) < lengths[:, None]  # (B, S)
+        mask = real[..., None]
+        is_gru = isinstance(self.rnn, nn.GRU)
+        if is_gru and self.rnn.weight_hh_l0.numel() >= LARGE:
+            states, final = self.read_large_gru(ids, real)
+            return states * mask, final
         embedded = dropout(self.embedding(ids), self.dropout, self.training)  # (B, S, m)
-        mask = (torch.arange(ids.size(1), device=ids.device) < lengths[:, None])[..., None]
         words = torch.cat([embedded, ~mask], dim=-1)  # (B, S, m + 1)
         n = self.rnn.hidden_size
-        is_gru = isinstance(self.rnn, nn.GRU)
         gates = embedded.new_tensor(HOLD[nn.GRU if is_gru else nn.LSTM])
         hold = gates.repeat_interleave(n)[:, None]  # a column for all matrices W
         weights: list[Tensor] = []
@@ -159,6 +174,29 @@ class HeldEncoder(RecurrentEncoder):
         rows = torch.arange(len(words))
         last = [states[rows, lengths - 1, :n], states[:, 0, n:]]  # forward, backward
         return states * mask, (torch.stack(last[: len(cell)]), cell)
+
+    def read_large_gru(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Both directions in one loop, when all words have met the gates; padding changes no h.
+
+        The states (B, S, d), also of padding, and the final ones (directions, B, n).
+        """
+        all_W, all_U, all_b, all_b_U = zip(*self.rnn.all_weights, strict=True)  # of each direction
+        U, b_U = steps(torch.stack(all_U).mT), torch.stack(all_b_U)[:, None]
+        read = of_words(ids, self, torch.cat(all_W), torch.cat(all_b))
+        n = self.rnn.hidden_size
+        turned = [part.flip(1) if d else part for d, part in enumerate(read.split(3 * n, dim=2))]
+        gates = torch.stack(turned).unbind(dim=2)  # S times (directions, B, 3n)
+        held = torch.stack([~mask, ~mask.flip(1)][: len(turned)])[..., None].unbind(dim=2)
+        h = read.new_zeros(len(turned), len(ids), n)
+        states = []
+        for x, hold in zip(gates, held, strict=True):
+            of_h = h @ U + b_U  # (directions, B, 3n)
+            r, z = (x[..., : 2 * n] + of_h[..., : 2 * n]).sigmoid().chunk(2, dim=-1)
+            new = (x[..., 2 * n :] + r * of_h[..., 2 * n :]).tanh()
+            h = torch.where(hold, h, new + z * (h - new))
+            states.append(h)
+        ways = torch.stack(states, dim=2)  # (directions, B, S, n)
+        return torch.cat([way.flip(1) if d else way for d, way in enumerate(ways)], dim=-1), h
 
 
 class HeldLSTM(HeldEncoder, StackedLSTM):
@@ -189,9 +227,8 @@ class ReadyDecoder(BahdanauDecoder):
         Ey = self.embed(target_in)  # (B, T, m)
         if self.training and self.dropout:
             read = self.W_gates(Ey)  # (B, T, 3n)
-        else:  # each word is multiplied once, however often it stands there
-            different, places = target_in.unique(return_inverse=True)
-            read = embedding(places, self.W_gates(self.embedding(different)))
+        else:
+            read = of_words(target_in, self, self.W_gates.weight, self.W_gates.bias)
         fixed = isinstance(self.attention, FixedContext)
         if fixed:
             context, align = self.attention(s[:, None], memory, 0)  # (B, 1, d)
