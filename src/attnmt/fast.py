@@ -154,7 +154,7 @@ class HeldEncoder(RecurrentEncoder):
         real = torch.arange(ids.size(1), device=ids.device) < lengths[:, None]  # (B, S)
         mask = real[..., None]
         is_gru = isinstance(self.rnn, nn.GRU)
-        if is_gru and self.rnn.weight_hh_l0.numel() >= LARGE:
+        if is_gru and self.rnn.all_weights[0][1].numel() >= LARGE:
             states, final = self.read_large_gru(ids, real)
             return states * mask, final
         embedded = dropout(self.embedding(ids), self.dropout, self.training)  # (B, S, m)
