@@ -482,12 +482,15 @@ def _beam_search(model: Searchable, beam: Beam, sentences: Sentences) -> list[li
     live = torch.arange(len(limits), device=limits.device)  # (b,) the sentences still searched
     hypotheses = Hypotheses.first(live[:, None].repeat(1, beam.width))
     hope = hopeful(hypotheses, limits, beam)  # (b, k)
+    selected, read = live[:0], memory
     trail = Trail()
     found: list[list[Translation]] = [[] for _ in sentences]
     while len(live):
         rows = hope.flatten().nonzero().flatten()  # (R,)
         words = hypotheses.word.flatten()[rows]
-        read = memory.select(live.repeat_interleave(beam.width)[rows])
+        sentence = live.repeat_interleave(beam.width)[rows]  # (R,)
+        if not torch.equal(sentence, selected):
+            selected, read = sentence, memory.select(sentence)
         log_p, align, state = model.step(words, state, read)  # (R, V), (R, S)
         log_p[:, FORBIDDEN[beam.unknown]] = -torch.inf
         trail.look(align, rows, hope.numel())

@@ -9,17 +9,18 @@ so; nothing else has to know. What each trick saves was measured (the page on co
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import dropout, linear
+from torch.nn.functional import dropout, embedding, linear
 
-from attnmt.attention import FixedContext
+from attnmt.attention import Attention, FixedContext, Global
 from attnmt.batches import Batch
-from attnmt.decoder import BahdanauDecoder, LuongDecoder
+from attnmt.decoder import BahdanauDecoder, Decoder, LuongDecoder
 from attnmt.encoder import (
     BidirectionalGRU,
     ForwardGRU,
@@ -54,6 +55,78 @@ class LSTM(nn.LSTM):
         return h[:, None], (h[None], cell[None])
 
 
+class Steps:
+    """A matrix M that meets one step after another, and gets its gradient of all steps at once.
+
+    ``x @ Steps(M)`` of x (..., B, n) and M (..., n, m) is x M, (..., B, m). Autograd computes a
+    gradient of M's size at each step, and adds it to the others.
+    """
+
+    def __init__(self, M: Tensor):
+        self.kept: list[tuple[Tensor, Tensor]] = []
+        self.M = _OneGradient.apply(M, self.kept)
+
+    def __rmatmul__(self, x: Tensor) -> Tensor:
+        if torch.is_autocast_enabled(x.device.type):
+            return x @ self.M
+        return _Step.apply(x, self.M, self.kept)
+
+
+LARGE = 2**17  # numbers of a matrix for which Steps pay: it is Python, and autograd is not
+
+
+def steps(M: Tensor) -> Tensor:
+    """M, as :class:`Steps` if it is large. (Only ``x @ M`` may be asked of it.)"""
+    return M if M.numel() < LARGE else cast(Tensor, Steps(M))
+
+
+class _OneGradient(Function):
+    """M; its gradient is that of the steps, which they have kept in two parts each."""
+
+    @staticmethod
+    def forward(ctx, M: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+        ctx.kept = kept
+        ctx.set_materialize_grads(False)
+        return M.view_as(M)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor | None) -> tuple[Tensor | None, None]:
+        if ctx.kept:
+            x, of_y = (torch.cat(parts, dim=-2) for parts in zip(*ctx.kept, strict=True))
+            ctx.kept.clear()
+            grad = (of_y.mT @ x).mT
+        return grad, None
+
+
+class _Step(Function):
+    """A step's product with M, which leaves M's gradient to :class:`_OneGradient`."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, M: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+        ctx.save_for_backward(x, M)
+        ctx.kept = kept
+        return x @ M
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
+        x, M = ctx.saved_tensors
+        ctx.kept.append((x.detach(), grad))
+        return grad @ M.mT, None, None
+
+
+def of_words(ids: Tensor, part: RecurrentEncoder | Decoder, W: Tensor, b: Tensor) -> Tensor:
+    """``W E y + b`` of words (B, T) by a part's embedding and dropout: (B, T, b's size).
+
+    Where nothing is dropped each word is multiplied once, however often it stands there.
+    """
+    if part.training and part.dropout:
+        return linear(dropout(part.embedding(ids), part.dropout), W, b)
+    different, places = ids.unique(return_inverse=True)
+    return embedding(places, linear(part.embedding(different), W, b))
+
+
 FAR = 1e4  # sigmoid(1e4) = 1 and sigmoid(-1e4) = 0
 
 
@@ -78,11 +151,15 @@ class HeldEncoder(RecurrentEncoder):
         """
         if self.rnn.num_layers > 1 or ids.is_cuda:
             return super().read(ids, lengths)
+        real = torch.arange(ids.size(1), device=ids.device) < lengths[:, None]  # (B, S)
+        mask = real[..., None]
+        is_gru = isinstance(self.rnn, nn.GRU)
+        if is_gru and self.rnn.all_weights[0][1].numel() >= LARGE:
+            states, final = self.read_large_gru(ids, real)
+            return states * mask, final
         embedded = dropout(self.embedding(ids), self.dropout, self.training)  # (B, S, m)
-        mask = (torch.arange(ids.size(1), device=ids.device) < lengths[:, None])[..., None]
         words = torch.cat([embedded, ~mask], dim=-1)  # (B, S, m + 1)
         n = self.rnn.hidden_size
-        is_gru = isinstance(self.rnn, nn.GRU)
         gates = embedded.new_tensor(HOLD[nn.GRU if is_gru else nn.LSTM])
         hold = gates.repeat_interleave(n)[:, None]  # a column for all matrices W
         weights: list[Tensor] = []
@@ -97,6 +174,29 @@ class HeldEncoder(RecurrentEncoder):
         rows = torch.arange(len(words))
         last = [states[rows, lengths - 1, :n], states[:, 0, n:]]  # forward, backward
         return states * mask, (torch.stack(last[: len(cell)]), cell)
+
+    def read_large_gru(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Both directions in one loop, when all words have met the gates; padding changes no h.
+
+        The states (B, S, d), also of padding, and the final ones (directions, B, n).
+        """
+        all_W, all_U, all_b, all_b_U = zip(*self.rnn.all_weights, strict=True)  # of each direction
+        U, b_U = steps(torch.stack(all_U).mT), torch.stack(all_b_U)[:, None]
+        read = of_words(ids, self, torch.cat(all_W), torch.cat(all_b))
+        n = self.rnn.hidden_size
+        turned = [part.flip(1) if d else part for d, part in enumerate(read.split(3 * n, dim=2))]
+        gates = torch.stack(turned).unbind(dim=2)  # S times (directions, B, 3n)
+        held = torch.stack([~mask, ~mask.flip(1)][: len(turned)])[..., None].unbind(dim=2)
+        h = read.new_zeros(len(turned), len(ids), n)
+        states = []
+        for x, hold in zip(gates, held, strict=True):
+            of_h = h @ U + b_U  # (directions, B, 3n)
+            r, z = (x[..., : 2 * n] + of_h[..., : 2 * n]).sigmoid().chunk(2, dim=-1)
+            new = (x[..., 2 * n :] + r * of_h[..., 2 * n :]).tanh()
+            h = torch.where(hold, h, new + z * (h - new))
+            states.append(h)
+        ways = torch.stack(states, dim=2)  # (directions, B, S, n)
+        return torch.cat([way.flip(1) if d else way for d, way in enumerate(ways)], dim=-1), h
 
 
 class HeldLSTM(HeldEncoder, StackedLSTM):
@@ -119,9 +219,16 @@ class ReadyDecoder(BahdanauDecoder):
     ) -> tuple[Tensor, Tensor | None]:
         """As :meth:`.Decoder.forward`. A context that is the same at all steps is read once."""
         memory, state = self.start(memory, final)
+        if type(self.attention) is Attention and type(self.attention.window) is Global:
+            memory = replace(memory, annotations=steps(memory.annotations))
         s = state.s
+        n = s.size(1)
+        C, U_zr, U = (steps(part.weight.T) for part in (self.C_gates, self.U_zr, self.U))
         Ey = self.embed(target_in)  # (B, T, m)
-        read = self.W_gates(Ey)  # (B, T, 3n)
+        if self.training and self.dropout:
+            read = self.W_gates(Ey)  # (B, T, 3n)
+        else:
+            read = of_words(target_in, self, self.W_gates.weight, self.W_gates.bias)
         fixed = isinstance(self.attention, FixedContext)
         if fixed:
             context, align = self.attention(s[:, None], memory, 0)  # (B, 1, d)
@@ -130,67 +237,16 @@ class ReadyDecoder(BahdanauDecoder):
         for t, gates in enumerate(read.unbind(dim=1)):
             if not fixed:
                 context, align = self.attention(s[:, None], memory, t)
-                gates = gates + self.C_gates(context.squeeze(1))
-            s = self.recur(gates, s)
+                gates = gates + context.squeeze(1) @ C
+            read_zr, read_s = gates.split([2 * n, n], dim=1)
+            z, r = (read_zr + s @ U_zr).sigmoid().chunk(2, dim=1)  # as self.recur
+            s = s + z * ((read_s + (r * s) @ U).tanh() - s)
             states.append(s)
             contexts.append(context)
             aligns.append(align)
         s_out = states[:-1] if self.output_state == "previous" else states[1:]
         features = [torch.stack(s_out, dim=1), Ey, torch.cat(contexts, dim=1)]
         return torch.cat(features, dim=-1), None if align is None else torch.cat(aligns, dim=1)
-
-
-class Steps:
-    """A matrix W that meets one step after another, and gets its gradient of all steps at once.
-
-    Autograd computes a gradient of W's size at each step, and adds it to the others.
-    """
-
-    def __init__(self, W: Tensor):
-        self.kept: list[tuple[Tensor, Tensor]] = []
-        self.W = _OneGradient.apply(W, self.kept)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """``x W^T`` of x (B, n) and W (m, n): (B, m)."""
-        if torch.is_autocast_enabled(x.device.type):
-            return linear(x, self.W)
-        return _Step.apply(x, self.W, self.kept)
-
-
-class _OneGradient(Function):
-    """W; its gradient is that of the steps, which they have kept in two parts each."""
-
-    @staticmethod
-    def forward(ctx, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
-        ctx.kept = kept
-        ctx.set_materialize_grads(False)
-        return W.view_as(W)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad: Tensor | None) -> tuple[Tensor | None, None]:
-        if ctx.kept:
-            x, of_y = (torch.cat(parts) for parts in zip(*ctx.kept, strict=True))
-            ctx.kept.clear()
-            grad = of_y.T @ x
-        return grad, None
-
-
-class _Step(Function):
-    """A step's product with W, which leaves W's gradient to :class:`_OneGradient`."""
-
-    @staticmethod
-    def forward(ctx, x: Tensor, W: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
-        ctx.save_for_backward(x, W)
-        ctx.kept = kept
-        return x @ W.T
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
-        x, W = ctx.saved_tensors
-        ctx.kept.append((x.detach(), grad))
-        return grad @ W, None, None
 
 
 class FeedingDecoder(LuongDecoder):
@@ -212,12 +268,12 @@ class FeedingDecoder(LuongDecoder):
         h_tilde = state.h_tilde
         W, U, b, b_U = self.rnn.all_weights[0]
         W_y, W_fed = W.split([self.embedding.embedding_dim, h.size(1)], dim=1)
-        WU = Steps(torch.cat([W_fed, U], dim=1))  # (4n, 2n)
+        WU = Steps(torch.cat([W_fed, U], dim=1).T)  # (2n, 4n)
         read = linear(self.drop(self.embedding(target_in)), W_y, b + b_U)  # (B, T, 4n)
         features: list[Tensor] = []
         aligns: list[Tensor] = []
         for t, Wy in enumerate(read.unbind(dim=1)):
-            gates = Wy + WU(torch.cat([self.drop(h_tilde), h], dim=1))
+            gates = Wy + torch.cat([self.drop(h_tilde), h], dim=1) @ WU
             h, cell = pass_gates(gates, cell)
             h_tilde, align = (each.squeeze(1) for each in self.attend(h[:, None], memory, t))
             features.append(h_tilde)

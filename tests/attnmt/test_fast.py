@@ -6,17 +6,20 @@ That whole models are the same by it is in test_family.py.
 import pytest
 import torch
 from conftest import batch_of
-from torch.nn.functional import cross_entropy, linear
+from torch.nn.functional import cross_entropy
 
 from attnmt import (
     Ensemble,
     Recipe,
     Translator,
     beam_search,
+    fast,
     fit,
     greedy,
     luong,
     perplexity,
+    rnnencdec,
+    rnnsearch,
 )
 from attnmt.alignment import force_align
 from attnmt.attention_only import attention_only
@@ -43,16 +46,36 @@ def test_a_matrix_of_steps_gets_the_gradient_of_all_of_them_each_time():
     def after(steps, times):
         h = x
         for _ in range(times):
-            h = steps(h).tanh()
+            h = (h @ steps).tanh()
         return h.square().sum()
 
     steps = Steps(W)
     for times in (1, 4):
         loss = after(steps, times)
-        plain = torch.autograd.grad(after(lambda h: linear(h, W), times), [W, x])
+        plain = torch.autograd.grad(after(W, times), [W, x])
         for _ in range(2):  # and once more: nothing is left of the first time
             found = torch.autograd.grad(loss, [W, x], retain_graph=True)
             torch.testing.assert_close(found, plain)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("constructor", [rnnsearch, rnnencdec])
+def test_large_matrices_and_words_dropped_change_no_loss_and_no_gradient(
+    constructor, dropout, corpus, monkeypatch
+):
+    monkeypatch.setattr(fast, "LARGE", 0)  # the family's models are all too small for Steps
+    model = constructor(corpus, hidden=6, dropout=dropout).double()
+    batch = batch_of(model, corpus.test[:5], extra=2)
+
+    def run():
+        torch.manual_seed(0)  # what is dropped
+        losses = model.token_losses(batch)
+        return losses, torch.autograd.grad(losses.sum(), [*model.parameters()], allow_unused=True)
+
+    plain = run()
+    with sooner(model):
+        torch.testing.assert_close(run(), plain)
 
 
 @pytest.mark.kernels
