@@ -12,6 +12,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 ElementTree.register_namespace("", SVG.strip("{}"))
 NUMBER = re.compile(r"[+−-]?\d+(?:[.,]\d+)*%?")
 EDGE = re.compile(r"((?<!\\)\||<br>)")  # of a line in a table's cell
+CLAUSE = re.compile(r"((?<! al)\. |; |: )")  # ends one, in small print
 LABEL = re.compile(r"[^|`\n]+?:\*?(?= )")  # what stands before a line's first colon
 
 Dictionary = dict[str, str]  # English -> the edition's language
@@ -28,11 +29,19 @@ def in_words(phrase: str, words: Dictionary) -> str:
     )
 
 
+def cell_in_words(cell: str, words: Dictionary) -> str:
+    """A table's cell; small print clause by clause, where names stay."""
+    if not (small := re.fullmatch(r"<small>(.*)</small>", cell)):
+        return in_words(cell, words)
+    clauses = (in_words(one, words) for one in CLAUSE.split(unescape(small[1])))
+    return f"<small>{escape(''.join(clauses))}</small>"
+
+
 def line_in_words(line: str, words: Dictionary) -> str:
     """A line of Markdown: a table's row by its cells, another whole, or else by its label."""
     if line.startswith("|"):
         return "".join(
-            re.sub(r"\S(.*\S)?", lambda cell: in_words(cell[0], words), part)
+            re.sub(r"\S(.*\S)?", lambda cell: cell_in_words(cell[0], words), part)
             for part in EDGE.split(line)
         )
     if (whole := in_words(line, words)) != line:

@@ -431,10 +431,14 @@ def test_numbers_of_the_page_are_recorded_ones():
 
 def test_recorded_trainings_locked_on():
     """But a scaled dot, whose softmax stays soft where neighbours are much alike: letters; and a
-    score of places where these depend on the length."""
+    score of places where these depend on the length. In Korean, where a particle's vector holds
+    its noun, the two dots are sure to."""
     for one in STORE["locked"]:
         kind = (one["score"], one["task"])
+        if one["task"] == "korean":
+            assert one["locked"] or one["score"] not in ("dot", "scaled"), kind
+            continue
         soft = one["score"] == "scaled" and one["task"] != "german"
         blind = one["score"] == "location" and one["task"] != "copy"
         assert (one["locked"] is None) == (soft or blind), kind
-    assert len(STORE["locked"]) == 45
+    assert len(STORE["locked"]) == 60

@@ -21,6 +21,7 @@ from press.phrases import (
     SVG,
     diagram_in_words,
     in_words,
+    line_in_words,
     plot_in_words,
     printed_in_words,
 )
@@ -133,6 +134,13 @@ def test_korean_sentences_are_polite_and_end_as_sentences_do():
 )
 def test_a_phrase_is_korean_with_its_numbers(phrase, shown):
     assert in_words(phrase, TABLE) == shown
+
+
+def test_small_print_is_korean_but_names():
+    small = "Kind A. Seeds: 3 and 5. rnnsearch: trials of its own; x. A et al. 2015"
+    shown = "종류 A. 시드: 3, 5. rnnsearch: 자기 예비 학습 있음; x. A et al. 2015"
+    line = "| better<br><small>{}</small> |"
+    assert line_in_words(line.format(small), TABLE) == line.format(shown)
 
 
 def test_the_table_has_all_the_numbers():
