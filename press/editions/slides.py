@@ -87,9 +87,8 @@ def dealt(rows: list, kind: str) -> Iterator[list]:
 
 def pieces_of(source: str) -> list[str]:
     """Source code without docstrings, cut between its parts where it is too long for a slide."""
-    lines = [line for line in without_docstrings(source) if line != "# NBVAL_CHECK_OUTPUT"]
     pieces = [""]
-    for part in re.split(r"\n{2,}|\n(?=    def )", "\n".join(lines).strip()):
+    for part in re.split(r"\n{2,}|\n(?=    def )", "\n".join(without_docstrings(source)).strip()):
         longer = f"{pieces[-1]}\n\n{part}".strip()
         if pieces[-1] and len(longer.splitlines()) > ROWS["code"]:
             pieces.append(part)
