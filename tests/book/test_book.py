@@ -32,6 +32,14 @@ def test_outputs_are_those_of_the_code_without_errors_and_small(path):
 
 
 @each_chapter
+def test_no_reader_sees_the_mark_of_a_compared_output(path):
+    """It is the tag `nbval-check-output`, not a comment."""
+    assert not re.search(
+        "nbval[_-]check", path.read_text("utf-8").replace('"nbval-check-output"', ""), re.I
+    )
+
+
+@each_chapter
 def test_pictures_have_a_text_alternative_and_a_caption_with_a_number(path):
     cells = nbformat.read(path, as_version=4).cells
     for cell in (cell for cell in cells if cell.cell_type == "code"):
