@@ -55,7 +55,7 @@ install: $(STAMP) ## make the environment in .venv
 $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "Install Python 3.11 or newer with its module venv (on Debian and Ubuntu: python3-venv), or name it: make PYTHON=python3.12"; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.version_info < (3, 14) or print(sys.version.split()[0], "was not tried with this book; if something fails, try 3.11 to 3.13")'
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, 15) or print(sys.version.split()[0], "was not tried with this book; if something fails, try 3.11 to 3.14")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt -e .
 	@touch $(STAMP)
