@@ -52,9 +52,9 @@ def learn(model: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch) -> f
 
 
 def our_model(corpus: Any, kind: str, **sizes: int) -> Translator:
-    """The model of a kind."""
+    """The model of a kind. RNNsearch has l = n/2 maxout units, as the paper's (1000 and 500)."""
     if kind == "rnnsearch":
-        return rnnsearch(corpus, **sizes, seed=1)
+        return rnnsearch(corpus, **sizes, maxout=sizes["hidden"] // 2, seed=1)
     luongs = {"score": "general", "bidirectional": True, "feeding": kind == "feeding"}
     return luong(corpus, **luongs, **sizes, seed=1)
 
