@@ -372,19 +372,17 @@ def with_file(arguments: list[str]) -> list[str]:
     Raises:
         ArgumentError: it is no file of settings.
     """
-    found = list(arguments)
-    for place, argument in enumerate(arguments):
-        name, equals, path = argument.partition("=")
-        if name == "--config" and found[0] in {command.__name__ for command in COMMANDS}:
-            path = path if equals else "".join(arguments[place + 1 : place + 2])
-            if not path:
-                raise ArgumentError("--config needs a file of settings")
-            of_paper = PAPERS / f"{path}.yaml"
-            path = str(of_paper) if of_paper.exists() and not Path(path).exists() else path
-            del found[place : place + (1 if equals else 2)]
-            known = {one.__name__: options_of(one, groups) for one, groups in COMMANDS.items()}
-            return [found[0], *from_file(path, known[found[0]], known["train"]), *found[1:]]
-    return found
+    parser = Parser("attnmt", add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", nargs="?", const="")
+    given, rest = parser.parse_known_args(arguments)
+    known = {one.__name__: options_of(one, groups) for one, groups in COMMANDS.items()}
+    if given.config is None or not rest or rest[0] not in known:
+        return arguments
+    if not given.config:
+        raise ArgumentError("--config needs a file of settings")
+    of_paper = PAPERS / f"{given.config}.yaml"
+    path = given.config if Path(given.config).exists() or not of_paper.exists() else str(of_paper)
+    return [rest[0], *from_file(path, known[rest[0]], known["train"]), *rest[1:]]
 
 
 def options_of(command: Any, groups: Sequence[Settings]) -> list[str]:

@@ -18,20 +18,8 @@ from typing import Any
 from attnmt.checks import ArgumentError, as_python, file_name, flag, one_of, text_of, whole
 from attnmt.grammar import Sample, written
 from attnmt.grammar.store import draw_once, uncollected
-from attnmt.pairs import (
-    Corpus,
-    Pair,
-    take_pairs,
-    warn_of_text,
-    without_long_pieces,
-)
-from attnmt.text import (
-    MULTI30K_URL,
-    data_folder,
-    default_folder,
-    raw_pairs,
-    read_pairs,
-)
+from attnmt.pairs import Corpus, Pair, take_pairs, warn_of_text, without_long_pieces
+from attnmt.text import MULTI30K_URL, data_folder, default_folder, raw_pairs, read_pairs
 from attnmt.text.subwords import in_pieces
 from attnmt.vocab import TOKENISERS
 
@@ -122,8 +110,8 @@ def corpus_from_files(
     one_of(TOKENISERS, tokeniser=tokeniser)
     texts = {part: read_pairs(names[0], names[1]) for part, names in files.items()}
     report: dict[str, int] = {}
-    take = partial(take_pairs, languages=(languages[0], languages[1]), lower=lower)
-    take = partial(take, tokeniser=tokeniser)
+    how: dict[str, Any] = {"lower": lower, "tokeniser": tokeniser}
+    take = partial(take_pairs, languages=(languages[0], languages[1]), **how)
     pairs = take(texts["train"], max_length=max_length, report=report)
     parts: dict[str, Any] = {
         part: take(texts[part], max_length=sys.maxsize, report={})
@@ -152,14 +140,12 @@ def corpus_from_files(
         raise ValueError(f"{source}: every training sentence also stands in valid or test")
     found = Corpus(
         Path(source).name.split(".")[0],
-        languages[0],
-        languages[1],
+        *languages,
         train=train,
         **parts,
+        **how,
         vocabulary_size=vocabulary_size,
-        lower=lower,
         report=report,
-        tokeniser=tokeniser,
         origin=origin,
     )
     found = without_long_pieces(in_pieces(found, subwords), max_length, drawn=tuple(to_draw))
@@ -266,7 +252,7 @@ def multi30k(
             f"most {max_length} words (read {report['read']:,}, dropped "
             f"{report['read'] - len(kept):,}). Ask for fewer."
         )
-    held_out = {}  # complete, whatever the sentences' lengths
+    held_out: dict[str, Any] = {}  # complete, whatever the sentences' lengths
     for part, file in (("valid", "val"), ("test", MULTI30K_TESTS[test])):
         texts = raw_pairs(file, languages, shelf, url=url)
         held_out[part] = take(texts, languages, max_length=sys.maxsize, report={})
@@ -274,8 +260,7 @@ def multi30k(
         f"multi30k-{pair}" + ("" if test == "flickr2016" else f"-{test}"),
         *languages,
         train=kept[:train],
-        valid=held_out["valid"],
-        test=held_out["test"],
+        **held_out,
         vocabulary_size=vocabulary_size,
         lower=lower,
         report=report | {"kept": train},
@@ -353,28 +338,17 @@ def grammar_corpus(
     side = GRAMMAR_DIRECTIONS.index(direction)
     parts = {part: (int(count), words) for part, (count, words) in parts.items()}
     for part, (count, words) in parts.items():
-        if not (part == "train") <= count <= GRAMMAR_SUPPLY * len(words):
+        if count > (supply := GRAMMAR_SUPPLY * len(words)):
             raise ValueError(
-                f"{part} must be from {int(part == 'train')} to {GRAMMAR_SUPPLY * len(words):,} "
-                f"pairs, not {count:,}: the grammar has no more without repeats of {words[0]} to "
-                f"{words[-1]} words. For more, allow more lengths."
+                f"{part} must be at most {supply:,} pairs, not {count:,}: the grammar has no more "
+                f"without repeats of {words[0]} to {words[-1]} words. For more, allow more lengths."
             )
     samples = draw_once([data_folder, default_folder], parts, side, seed)
     with uncollected():
         drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
     source, target = direction.split("-")
-    return Corpus(
-        f"grammar-{direction}",
-        source,
-        target,
-        train=drawn["train"],
-        valid=drawn["valid"],
-        test=drawn["test"],
-        long=drawn["long"],
-        names=drawn["names"],
-        vocabulary_size=vocabulary_size,
-        origin=origin,
-    )
+    how: dict[str, Any] = {"vocabulary_size": vocabulary_size, "origin": origin}
+    return Corpus(f"grammar-{direction}", source, target, **drawn, **how)
 
 
 def _pair(sample: Sample, direction: str) -> Pair:
