@@ -75,7 +75,7 @@ def scale() -> ModuleType:
 
 
 def corpora(arguments: Sequence[str]) -> Makers:
-    """What corpora there are; the large one only if the arguments name it, or ask for help."""
+    """What corpora there are; the large one only if the arguments name it."""
     if any(LARGE in argument for argument in arguments):
         return CORPORA | {LARGE: scale().large_corpus}
     return CORPORA
@@ -294,10 +294,11 @@ def record(names: list[str], work: str | None = None) -> None:
         known = ", ".join([*sorted(tiers), *planned()])
         raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
     folder = Path(work) if work else None
+    why = f"and their models are in {work}" if work else "and are made again with --work FOLDER"
     for name in names:
         chosen = of_tier(name, folder) if name in tiers else [name]
         if not chosen:
-            print(f"tier {name}: nothing to do, {why_nothing(work)}", file=sys.stderr)
+            print(f"tier {name}: nothing to do, all its runs are recorded, {why}", file=sys.stderr)
         for one in chosen:
             run, statistics = recording.make_run(one, folder)
             path = save_run(run, statistics)
@@ -310,13 +311,6 @@ def of_tier(tier: str, work: Path | None) -> list[str]:
     if work:
         there = [name for name in there if (work / f"{name}.safetensors").exists()]
     return [name for name in planned(tier) if name not in there]
-
-
-def why_nothing(work: str | None) -> str:
-    """Why :func:`of_tier` found no run."""
-    if work:
-        return f"all its runs are recorded, and their models are in {work}"
-    return "all its runs are recorded. To make them again, name a folder for models: --work FOLDER"
 
 
 def corpus(corpus: Given, split: str = "train", pairs: int = 5) -> None:

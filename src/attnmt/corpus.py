@@ -95,12 +95,10 @@ def corpus_from_files(
         TextWarning: what one should know of the text, see ``attnmt.pairs.warn_of_text``.
     """
     origin = _as_json({"name": "files", **locals()})
-    files: dict[str, tuple[Any, Any]] = {"train": (source, target)}
-    files["valid"] = (valid_source, valid_target)
-    files["test"] = (test_source, test_target)
-    files = {
-        part: names for part, names in files.items() if part == "train" or names != (None, None)
-    }
+    own: dict[str, tuple[Any, Any]]
+    own = {"valid": (valid_source, valid_target), "test": (test_source, test_target)}
+    own = {part: names for part, names in own.items() if names != (None, None)}
+    files = {"train": (source, target)} | own
     _check_files(files)
     _check_languages(languages)
     whole(0, valid=valid, test=test)
@@ -108,21 +106,18 @@ def corpus_from_files(
     whole(-sys.maxsize, seed=seed)
     flag(lower=lower)
     one_of(TOKENISERS, tokeniser=tokeniser)
-    texts = {part: read_pairs(names[0], names[1]) for part, names in files.items()}
+    texts = {part: read_pairs(*names) for part, names in files.items()}
     report: dict[str, int] = {}
     how: dict[str, Any] = {"lower": lower, "tokeniser": tokeniser}
     take = partial(take_pairs, languages=(languages[0], languages[1]), **how)
     pairs = take(texts["train"], max_length=max_length, report=report)
-    parts: dict[str, Any] = {
-        part: take(texts[part], max_length=sys.maxsize, report={})
-        for part in ("valid", "test")
-        if part in texts
-    }
-    for part, own in parts.items():
-        if not own:
-            raise ValueError(f"{files[part][0]} has no pair that is not empty on either side")
+    parts: dict[str, Any] = {}
+    for part, names in own.items():
+        parts[part] = take(texts[part], max_length=sys.maxsize, report={})
+        if not parts[part]:
+            raise ValueError(f"{names[0]} has no pair that is not empty on either side")
     to_draw = {"valid": valid, "test": test}
-    to_draw = {part: count for part, count in to_draw.items() if part not in parts}
+    to_draw = {part: count for part, count in to_draw.items() if part not in own}
     if not pairs or len(pairs) < sum(to_draw.values()):
         raise ValueError(
             f"{source} has {len(pairs):,} usable pairs (read {report['read']:,}, empty "
