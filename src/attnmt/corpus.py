@@ -15,11 +15,11 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from attnmt.checks import ArgumentError, as_python, file_name, flag, one_of, text_of, whole
+from attnmt.checks import ArgumentError, as_python, file_name, flag, one_of, whole
 from attnmt.grammar import Sample, written
 from attnmt.grammar.store import draw_once, uncollected
 from attnmt.pairs import Corpus, Pair, take_pairs, warn_of_text, without_long_pieces
-from attnmt.text import MULTI30K_URL, data_folder, default_folder, raw_pairs, read_pairs
+from attnmt.text import data_folder, default_folder, raw_pairs, read_pairs
 from attnmt.text.subwords import in_pieces
 from attnmt.vocab import TOKENISERS
 
@@ -30,7 +30,7 @@ def _as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a maker as JSON has them, files by their whole paths."""
     found = {}
     for name, value in arguments.items():
-        if value is not None and name.endswith(("source", "target", "folder")):
+        if value is not None and name.endswith(("source", "target")):
             value = os.path.abspath(value) if isinstance(value, str | os.PathLike) else value
         found[name] = value
     return json.loads(json.dumps(found, default=as_python))
@@ -188,12 +188,11 @@ def multi30k(
     subwords: int | None = None,
     joint: bool = False,
     test: str = "flickr2016",
-    folder: str | os.PathLike | None = None,
-    url: str = MULTI30K_URL,
 ) -> Corpus:
     """Captions of images in German, English and French (Elliott et al. 2016, 2017).
 
-    Each file is downloaded once (1.3 MB for a pair of languages) from a pinned commit and checked.
+    Each file is downloaded once (1.3 MB for a pair of languages) from a pinned commit, checked, and
+    kept in ``attnmt.text.data_folder()``, in ``multi30k``.
 
     >>> corpus = multi30k("de-en", train=10_000)  # doctest: +SKIP
 
@@ -210,9 +209,6 @@ def multi30k(
         joint: let both sides have the same pieces, learned from both together.
         test: the captions to test with: 1,000 of ``"flickr2016"``, 1,000 of ``"flickr2017"``, or
             461 of ``"coco2017"``, whose verbs are ambiguous (Elliott et al. 2017).
-        folder: where the files are, instead of ``attnmt.text.data_folder()``; they lie in
-            its ``multi30k``.
-        url: the address of the files.
 
     Raises:
         ValueError: an unknown pair or test, more pairs than there are, or a number of subwords that
@@ -225,15 +221,11 @@ def multi30k(
     whole(1, train=train, vocabulary_size=vocabulary_size, max_length=max_length)
     whole(-sys.maxsize, seed=seed)
     flag(lower=lower, joint=joint)
-    text_of(url=url)
-    if folder is not None:
-        file_name(folder=folder)
     take = partial(take_pairs, lower=lower, marks=False)
     source, target = pair.split("-")
     languages = source, target
-    shelf = Path(folder or data_folder()) / "multi30k"
     draw = random.Random(int(seed))
-    texts = raw_pairs("train", languages, shelf, url=url)
+    texts = raw_pairs("train", languages)
     texts.sort(key=lambda _: draw.random())  # a shuffle that is the same in every Python
     report: dict[str, int] = {}
     kept: list[Pair] = []
@@ -249,7 +241,7 @@ def multi30k(
         )
     held_out: dict[str, Any] = {}  # complete, whatever the sentences' lengths
     for part, file in (("valid", "val"), ("test", MULTI30K_TESTS[test])):
-        texts = raw_pairs(file, languages, shelf, url=url)
+        texts = raw_pairs(file, languages)
         held_out[part] = take(texts, languages, max_length=sys.maxsize, report={})
     found = Corpus(
         f"multi30k-{pair}" + ("" if test == "flickr2016" else f"-{test}"),
