@@ -26,11 +26,6 @@ from attnmt.training import History
 
 # Test pairs that a chapter measures, and longer ones; recorded runs have all of them.
 TEST_PAIRS = SIZES["chapter"].tested
-NEEDS = {
-    "links": "known links between words",
-    "glosses": "German sentences with known links",
-    "sentences": "the controlled corpus' own German sentences",
-}
 MEANINGS = (  # of the sample captions, which are sentences of our own
     "A man is repairing his bicycle in front of a small shop.",
     "Two little girls are playing with a red ball in the garden.",
@@ -83,13 +78,17 @@ def corpus_has(corpus: Corpus, what: str) -> bool:
     A chapter is written for :func:`.grammar_corpus`. One's own text has no known links, and another
     direction not the sentences that a chapter speaks of.
     """
-    german = corpus.source_language == "de"
     known = bool(corpus.test) and corpus.test[0].sure is not None
-    there = {"links": known, "glosses": known and german}
-    there["sentences"] = corpus.name == "grammar-de-en"
-    if not there[what]:
-        print(f"Left out: this cell needs {NEEDS[what]}, and {corpus.name} has none.")
-    return there[what]
+    german = known and corpus.source_language == "de"
+    ours = corpus.name == "grammar-de-en"
+    there, needed = {
+        "links": (known, "known links between words"),
+        "glosses": (german, "German sentences with known links"),
+        "sentences": (ours, "the controlled corpus' own German sentences"),
+    }[what]
+    if not there:
+        print(f"Left out: this cell needs {needed}, and {corpus.name} has none.")
+    return there
 
 
 def translate_test(model: Translator, corpus: Corpus) -> Translated:
