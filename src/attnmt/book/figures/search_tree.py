@@ -91,14 +91,14 @@ def search(next_words: Reader, beam: int, limit: int = LIMIT) -> list[list[Hypot
     return steps
 
 
-def draw(next_words: Reader, beam: int, limit: int = LIMIT) -> Axes:
+def draw(next_words: Reader, beam: int) -> Axes:
     """Draw everything that a beam kept as a tree that grows downwards, one row a step.
 
     Each word has the probability of its hypothesis up to there beside it. The beam's translation is
     blue, that of greedy search orange, what they share black, and what the beam dropped grey.
     """
-    steps = search(next_words, beam, limit)
-    alone = search(next_words, 1, limit)
+    steps = search(next_words, beam)
+    alone = search(next_words, 1)
     best = steps[-1][0][0]
     greedy = alone[-1][0][0]
     nodes = dict(chain([((), 0.0)], *alone, *steps))

@@ -29,6 +29,7 @@ HERE = Path(__file__).parent
 FILES = (HERE / "page", HERE.parents[3] / "book" / "_live")  # an installed package, a checkout
 STYLES = ("see.css", "words.css", "stepper.css")
 HEIGHT = 760  # pixels, until the page inside says how high it is
+STYLE = f"width: 100%; height: {HEIGHT}px; border: 0"  # of the frame around it
 COMPUTED = ("rnnencdec", "rnnsearch", "sutskever", "luong", "concat_fixed")  # by translator.mjs
 MOST_PARAMETERS = 25_000_000  # parameters that a page can compute with, 50 MB
 IMPORT = re.compile(r'from "\./(\w+\.mjs)"')
@@ -92,9 +93,8 @@ class LiveView:
     def _repr_html_(self) -> str | None:
         if STORED in os.environ:
             return None  # and so the notebook stores the line of __repr__ alone
-        style = f"width: 100%; height: {HEIGHT}px; border: 0"
         title = "A model that translates as you type"
-        return f'<iframe title="{title}" style="{style}" srcdoc="{escape(self.page())}"></iframe>'
+        return f'<iframe title="{title}" style="{STYLE}" srcdoc="{escape(self.page())}"></iframe>'
 
 
 def show_live(model: Translator, sentence: str = "", *, english: str = "") -> LiveView:
@@ -143,8 +143,7 @@ def write_page(view: LiveView, path: str | os.PathLike) -> Path:
 
 def embedding(path: Path, title: str) -> str:
     """The line of HTML that shows such a file in a page beside it."""
-    style = f"width: 100%; height: {HEIGHT}px; border: 0"
-    shown = f'src="{escape(path.name)}" title="{escape(title)}" loading="lazy" style="{style}"'
+    shown = f'src="{escape(path.name)}" title="{escape(title)}" loading="lazy" style="{STYLE}"'
     return f"<iframe {shown}></iframe>"
 
 
