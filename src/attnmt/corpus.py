@@ -108,8 +108,8 @@ def corpus_from_files(
     one_of(TOKENISERS, tokeniser=tokeniser)
     texts = {part: read_pairs(*names) for part, names in files.items()}
     report: dict[str, int] = {}
-    how: dict[str, Any] = {"lower": lower, "tokeniser": tokeniser}
-    take = partial(take_pairs, languages=(languages[0], languages[1]), **how)
+    take = partial(take_pairs, languages=(languages[0], languages[1]), lower=lower)
+    take = partial(take, tokeniser=tokeniser)
     pairs = take(texts["train"], max_length=max_length, report=report)
     parts: dict[str, Any] = {}
     for part, names in own.items():
@@ -135,12 +135,14 @@ def corpus_from_files(
         raise ValueError(f"{source}: every training sentence also stands in valid or test")
     found = Corpus(
         Path(source).name.split(".")[0],
-        *languages,
+        languages[0],
+        languages[1],
         train=train,
         **parts,
-        **how,
         vocabulary_size=vocabulary_size,
+        lower=lower,
         report=report,
+        tokeniser=tokeniser,
         origin=origin,
     )
     found = without_long_pieces(in_pieces(found, subwords), max_length, drawn=tuple(to_draw))
@@ -331,8 +333,10 @@ def grammar_corpus(
                 f"without repeats of {words[0]} to {words[-1]} words. For more, allow more lengths."
             )
     samples = draw_once([data_folder, default_folder], parts, side, seed)
+    drawn: dict[str, Any] = {}
     with uncollected():
-        drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
+        for part in parts:
+            drawn[part] = [_pair(sample, direction) for sample in samples[part]]
     source, target = direction.split("-")
     how: dict[str, Any] = {"vocabulary_size": vocabulary_size, "origin": origin}
     return Corpus(f"grammar-{direction}", source, target, **drawn, **how)
