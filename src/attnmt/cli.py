@@ -75,7 +75,7 @@ def scale() -> ModuleType:
 
 
 def corpora(arguments: Sequence[str]) -> Makers:
-    """What corpora there are; the large one only if the arguments name it, or ask for help."""
+    """What corpora there are; the large one only if the arguments name it."""
     if any(LARGE in argument for argument in arguments):
         return CORPORA | {LARGE: scale().large_corpus}
     return CORPORA
@@ -294,10 +294,11 @@ def record(names: list[str], work: str | None = None) -> None:
         known = ", ".join([*sorted(tiers), *planned()])
         raise ValueError(f"no run {min(unknown)!r}. There are: {known}")
     folder = Path(work) if work else None
+    why = f"and their models are in {work}" if work else "and are made again with --work FOLDER"
     for name in names:
         chosen = of_tier(name, folder) if name in tiers else [name]
         if not chosen:
-            print(f"tier {name}: nothing to do, {why_nothing(work)}", file=sys.stderr)
+            print(f"tier {name}: nothing to do, all its runs are recorded, {why}", file=sys.stderr)
         for one in chosen:
             run, statistics = recording.make_run(one, folder)
             path = save_run(run, statistics)
@@ -310,13 +311,6 @@ def of_tier(tier: str, work: Path | None) -> list[str]:
     if work:
         there = [name for name in there if (work / f"{name}.safetensors").exists()]
     return [name for name in planned(tier) if name not in there]
-
-
-def why_nothing(work: str | None) -> str:
-    """Why :func:`of_tier` found no run."""
-    if work:
-        return f"all its runs are recorded, and their models are in {work}"
-    return "all its runs are recorded. To make them again, name a folder for models: --work FOLDER"
 
 
 def corpus(corpus: Given, split: str = "train", pairs: int = 5) -> None:
@@ -372,19 +366,17 @@ def with_file(arguments: list[str]) -> list[str]:
     Raises:
         ArgumentError: it is no file of settings.
     """
-    found = list(arguments)
-    for place, argument in enumerate(arguments):
-        name, equals, path = argument.partition("=")
-        if name == "--config" and found[0] in {command.__name__ for command in COMMANDS}:
-            path = path if equals else "".join(arguments[place + 1 : place + 2])
-            if not path:
-                raise ArgumentError("--config needs a file of settings")
-            of_paper = PAPERS / f"{path}.yaml"
-            path = str(of_paper) if of_paper.exists() and not Path(path).exists() else path
-            del found[place : place + (1 if equals else 2)]
-            known = {one.__name__: options_of(one, groups) for one, groups in COMMANDS.items()}
-            return [found[0], *from_file(path, known[found[0]], known["train"]), *found[1:]]
-    return found
+    parser = Parser("attnmt", add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", nargs="?", const="")
+    given, rest = parser.parse_known_args(arguments)
+    known = {one.__name__: options_of(one, groups) for one, groups in COMMANDS.items()}
+    if given.config is None or not rest or rest[0] not in known:
+        return arguments
+    if not given.config:
+        raise ArgumentError("--config needs a file of settings")
+    of_paper = PAPERS / f"{given.config}.yaml"
+    path = given.config if Path(given.config).exists() or not of_paper.exists() else str(of_paper)
+    return [rest[0], *from_file(path, known[rest[0]], known["train"]), *rest[1:]]
 
 
 def options_of(command: Any, groups: Sequence[Settings]) -> list[str]:

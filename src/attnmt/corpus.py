@@ -15,23 +15,11 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from attnmt.checks import ArgumentError, as_python, file_name, flag, one_of, text_of, whole
+from attnmt.checks import ArgumentError, as_python, file_name, flag, one_of, whole
 from attnmt.grammar import Sample, written
 from attnmt.grammar.store import draw_once, uncollected
-from attnmt.pairs import (
-    Corpus,
-    Pair,
-    take_pairs,
-    warn_of_text,
-    without_long_pieces,
-)
-from attnmt.text import (
-    MULTI30K_URL,
-    data_folder,
-    default_folder,
-    raw_pairs,
-    read_pairs,
-)
+from attnmt.pairs import Corpus, Pair, take_pairs, warn_of_text, without_long_pieces
+from attnmt.text import data_folder, default_folder, raw_pairs, read_pairs
 from attnmt.text.subwords import in_pieces
 from attnmt.vocab import TOKENISERS
 
@@ -42,7 +30,7 @@ def _as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a maker as JSON has them, files by their whole paths."""
     found = {}
     for name, value in arguments.items():
-        if value is not None and name.endswith(("source", "target", "folder")):
+        if value is not None and name.endswith(("source", "target")):
             value = os.path.abspath(value) if isinstance(value, str | os.PathLike) else value
         found[name] = value
     return json.loads(json.dumps(found, default=as_python))
@@ -107,12 +95,10 @@ def corpus_from_files(
         TextWarning: what one should know of the text, see ``attnmt.pairs.warn_of_text``.
     """
     origin = _as_json({"name": "files", **locals()})
-    files: dict[str, tuple[Any, Any]] = {"train": (source, target)}
-    files["valid"] = (valid_source, valid_target)
-    files["test"] = (test_source, test_target)
-    files = {
-        part: names for part, names in files.items() if part == "train" or names != (None, None)
-    }
+    own: dict[str, tuple[Any, Any]]
+    own = {"valid": (valid_source, valid_target), "test": (test_source, test_target)}
+    own = {part: names for part, names in own.items() if names != (None, None)}
+    files = {"train": (source, target)} | own
     _check_files(files)
     _check_languages(languages)
     whole(0, valid=valid, test=test)
@@ -120,21 +106,18 @@ def corpus_from_files(
     whole(-sys.maxsize, seed=seed)
     flag(lower=lower)
     one_of(TOKENISERS, tokeniser=tokeniser)
-    texts = {part: read_pairs(names[0], names[1]) for part, names in files.items()}
+    texts = {part: read_pairs(*names) for part, names in files.items()}
     report: dict[str, int] = {}
     take = partial(take_pairs, languages=(languages[0], languages[1]), lower=lower)
     take = partial(take, tokeniser=tokeniser)
     pairs = take(texts["train"], max_length=max_length, report=report)
-    parts: dict[str, Any] = {
-        part: take(texts[part], max_length=sys.maxsize, report={})
-        for part in ("valid", "test")
-        if part in texts
-    }
-    for part, own in parts.items():
-        if not own:
-            raise ValueError(f"{files[part][0]} has no pair that is not empty on either side")
+    parts: dict[str, Any] = {}
+    for part, names in own.items():
+        parts[part] = take(texts[part], max_length=sys.maxsize, report={})
+        if not parts[part]:
+            raise ValueError(f"{names[0]} has no pair that is not empty on either side")
     to_draw = {"valid": valid, "test": test}
-    to_draw = {part: count for part, count in to_draw.items() if part not in parts}
+    to_draw = {part: count for part, count in to_draw.items() if part not in own}
     if not pairs or len(pairs) < sum(to_draw.values()):
         raise ValueError(
             f"{source} has {len(pairs):,} usable pairs (read {report['read']:,}, empty "
@@ -207,12 +190,11 @@ def multi30k(
     subwords: int | None = None,
     joint: bool = False,
     test: str = "flickr2016",
-    folder: str | os.PathLike | None = None,
-    url: str = MULTI30K_URL,
 ) -> Corpus:
     """Captions of images in German, English and French (Elliott et al. 2016, 2017).
 
-    Each file is downloaded once (1.3 MB for a pair of languages) from a pinned commit and checked.
+    Each file is downloaded once (1.3 MB for a pair of languages) from a pinned commit, checked, and
+    kept in ``attnmt.text.data_folder()``, in ``multi30k``.
 
     >>> corpus = multi30k("de-en", train=10_000)  # doctest: +SKIP
 
@@ -229,9 +211,6 @@ def multi30k(
         joint: let both sides have the same pieces, learned from both together.
         test: the captions to test with: 1,000 of ``"flickr2016"``, 1,000 of ``"flickr2017"``, or
             461 of ``"coco2017"``, whose verbs are ambiguous (Elliott et al. 2017).
-        folder: where the files are, instead of ``attnmt.text.data_folder()``; they lie in
-            its ``multi30k``.
-        url: the address of the files.
 
     Raises:
         ValueError: an unknown pair or test, more pairs than there are, or a number of subwords that
@@ -244,15 +223,11 @@ def multi30k(
     whole(1, train=train, vocabulary_size=vocabulary_size, max_length=max_length)
     whole(-sys.maxsize, seed=seed)
     flag(lower=lower, joint=joint)
-    text_of(url=url)
-    if folder is not None:
-        file_name(folder=folder)
     take = partial(take_pairs, lower=lower, marks=False)
     source, target = pair.split("-")
     languages = source, target
-    shelf = Path(folder or data_folder()) / "multi30k"
     draw = random.Random(int(seed))
-    texts = raw_pairs("train", languages, shelf, url=url)
+    texts = raw_pairs("train", languages)
     texts.sort(key=lambda _: draw.random())  # a shuffle that is the same in every Python
     report: dict[str, int] = {}
     kept: list[Pair] = []
@@ -266,16 +241,15 @@ def multi30k(
             f"most {max_length} words (read {report['read']:,}, dropped "
             f"{report['read'] - len(kept):,}). Ask for fewer."
         )
-    held_out = {}  # complete, whatever the sentences' lengths
+    held_out: dict[str, Any] = {}  # complete, whatever the sentences' lengths
     for part, file in (("valid", "val"), ("test", MULTI30K_TESTS[test])):
-        texts = raw_pairs(file, languages, shelf, url=url)
+        texts = raw_pairs(file, languages)
         held_out[part] = take(texts, languages, max_length=sys.maxsize, report={})
     found = Corpus(
         f"multi30k-{pair}" + ("" if test == "flickr2016" else f"-{test}"),
         *languages,
         train=kept[:train],
-        valid=held_out["valid"],
-        test=held_out["test"],
+        **held_out,
         vocabulary_size=vocabulary_size,
         lower=lower,
         report=report | {"kept": train},
@@ -353,28 +327,19 @@ def grammar_corpus(
     side = GRAMMAR_DIRECTIONS.index(direction)
     parts = {part: (int(count), words) for part, (count, words) in parts.items()}
     for part, (count, words) in parts.items():
-        if not (part == "train") <= count <= GRAMMAR_SUPPLY * len(words):
+        if count > (supply := GRAMMAR_SUPPLY * len(words)):
             raise ValueError(
-                f"{part} must be from {int(part == 'train')} to {GRAMMAR_SUPPLY * len(words):,} "
-                f"pairs, not {count:,}: the grammar has no more without repeats of {words[0]} to "
-                f"{words[-1]} words. For more, allow more lengths."
+                f"{part} must be at most {supply:,} pairs, not {count:,}: the grammar has no more "
+                f"without repeats of {words[0]} to {words[-1]} words. For more, allow more lengths."
             )
     samples = draw_once([data_folder, default_folder], parts, side, seed)
+    drawn: dict[str, Any] = {}
     with uncollected():
-        drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
+        for part in parts:
+            drawn[part] = [_pair(sample, direction) for sample in samples[part]]
     source, target = direction.split("-")
-    return Corpus(
-        f"grammar-{direction}",
-        source,
-        target,
-        train=drawn["train"],
-        valid=drawn["valid"],
-        test=drawn["test"],
-        long=drawn["long"],
-        names=drawn["names"],
-        vocabulary_size=vocabulary_size,
-        origin=origin,
-    )
+    how: dict[str, Any] = {"vocabulary_size": vocabulary_size, "origin": origin}
+    return Corpus(f"grammar-{direction}", source, target, **drawn, **how)
 
 
 def _pair(sample: Sample, direction: str) -> Pair:

@@ -30,10 +30,8 @@ Sentences = Sequence[Words]
 MAX_LENGTH = (2, 10)  # a translation ends after 2 * source length + 10 words at the latest
 LARGEST_POWER = 15  # a length penalty up to which lp is a number of 32 bits, of any length
 BATCH_WORDS = 4_096  # source words of a batch, padding counted: fewer sentences if they are long
-FORBIDDEN = {
-    True: [PAD, BOS],
-    False: [PAD, BOS, UNK],
-}  # never written, if unknown words may be, or not
+# never written, if unknown words may be, or not
+FORBIDDEN = {True: [PAD, BOS], False: [PAD, BOS, UNK]}
 
 
 @dataclass(frozen=True)

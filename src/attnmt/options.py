@@ -11,13 +11,13 @@ import types
 from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Union, get_args, get_origin
+from typing import Any, Literal, NoReturn, Union, get_args, get_origin
 
 import yaml
+from pydantic import TypeAdapter
 
 from attnmt.checks import ArgumentError
 
-TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 Makers = Mapping[str, Callable[..., Any]]
 
 
@@ -30,18 +30,21 @@ def kinds_of(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if union else (annotation,)
 
 
+def is_list(kind: Any) -> bool:
+    """Whether a type is one of several values."""
+    return get_origin(kind) in (tuple, list, Sequence)
+
+
 def type_of(annotation: Any) -> str:
-    """How help writes a type: int, true|false, [TEXT,TEXT]."""
+    """How help writes a type: int, true|false, [TEXT,TEXT], or the texts that it allows."""
     found = []
     for kind in kinds_of(annotation):
-        if get_origin(kind) in (tuple, list, Sequence):
+        if is_list(kind):
             found.append(f"[{','.join(type_of(one) for one in get_args(kind))}]")
-        elif kind is bool:
-            found.append("true|false")
-        elif kind in (int, float):
-            found.append(kind.__name__)
+        elif get_origin(kind) is Literal:
+            found += get_args(kind)
         elif kind is not type(None):
-            found.append("TEXT")
+            found.append({bool: "true|false", int: "int", float: "float"}.get(kind, "TEXT"))
     return "|".join(dict.fromkeys(found))
 
 
@@ -55,21 +58,9 @@ def value_of(text: str, annotation: Any) -> Any:
     empty = ("null", "") if str in kinds else ("null", "none", "")  # none is a text, too
     if type(None) in kinds and text.lower() in empty:
         return None
-    for kind in kinds:
-        if get_origin(kind) in (tuple, list, Sequence) and (text[:1] in "[(" or str not in kinds):
-            inner = get_args(kind)
-            parts = re.split(r"[\s,]+", re.sub("[\"']", "", text.strip("[]() ")))
-            if get_origin(kind) is tuple and len(parts) != len(inner):
-                raise ValueError
-            return tuple(map(value_of, parts, inner)) if get_origin(kind) is tuple else parts
-    if bool in kinds:
-        if text.lower() not in TRUTH:
-            raise ValueError
-        return TRUTH[text.lower()]
-    for kind in (int, float):
-        if kind in kinds:
-            return kind(text)
-    return text
+    listed = any(map(is_list, kinds)) and (text[:1] in "[(" or str not in kinds)
+    parts = re.split(r"[\s,]+", re.sub("[\"']", "", text.strip("[]() ")))
+    return TypeAdapter(annotation).validate_python(parts if listed else text)
 
 
 def described(function: Callable[..., Any]) -> dict[str, str]:

@@ -154,14 +154,13 @@ class Corpus:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a model should know of the corpus that it was trained on, as JSON can hold it."""
+        """What a model should know of the corpus that it was trained on, as JSON can hold it.
+
+        Languages, case, tokeniser and pieces are in its vocabularies.
+        """
         return {
             "name": self.name,
             "origin": self.origin,
-            "languages": [self.source_language, self.target_language],
-            "lower": self.lower,
-            "tokeniser": self.tokeniser,
-            "pieces": [len(side) for side in self.pieces],
             "sizes": {part: len(pairs) for part, pairs in self.parts.items()},
             "fingerprints": {part: _checksum(self.parts[part]) for part in ("train", "test")},
         }

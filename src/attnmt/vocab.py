@@ -137,15 +137,11 @@ class Vocabulary:
         self.units = Pieces(self.words[len(SPECIALS) :]) if subwords else Words()
         self.marks = any(sign in word for word in self.words for sign in moses.MARKS)
         letters = set("".join(self.words[len(SPECIALS) :]))
-        known = [[sign for sign in signs if sign in letters] for signs in ALIKE]
-        self._typed = str.maketrans(
-            {
-                sign: some[0]
-                for signs, some in zip(ALIKE, known, strict=True)
-                for sign in signs
-                if some and sign not in some
-            }
-        )
+        alike: dict[str, str] = {}
+        for signs in ALIKE:
+            if known := [sign for sign in signs if sign in letters]:
+                alike |= dict.fromkeys(set(signs) - letters, known[0])
+        self._typed = str.maketrans(alike)
         self._index = {word: index for index, word in enumerate(self.words)}
         if len(self._index) < len(self.words):
             twice = next(w for w, count in Counter(self.words).items() if count > 1)

@@ -58,8 +58,6 @@ TABLE = [
             **dict.fromkeys(("train", "vocabulary_size", "max_length"), SIZES),
             **dict.fromkeys(("lower", "joint"), FLAGS),
             "test": ["2018", 3, None],
-            "folder": [3, "", True],
-            "url": TEXTS,
         },
     ),
     (

@@ -14,7 +14,7 @@ since no decoder could write it.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from attnmt.pairs import Pair
 from attnmt.vocab import Vocabulary
@@ -22,20 +22,12 @@ from attnmt.vocab import Vocabulary
 CONTENT = frozenset({"noun", "name", "verb", "adjective", "adverb", "number"})
 
 
-@dataclass(frozen=True)
-class Coverage:
+class Coverage(NamedTuple):
     """What one translation makes of its pair."""
 
     skipped: list[int]  #: places of source words that are left out.
     #: content words that are written too often, and how many times too often.
     repeated: Counter[str]
-    source: int  #: source words that could be skipped, those with a content word as partner.
-    target: int  #: content words of the translation.
-
-    @property
-    def both(self) -> bool:
-        """Whether the translation says something twice and leaves something else out."""
-        return bool(self.skipped and self.repeated)
 
 
 def content_words(pairs: Iterable[Pair], vocabulary: Vocabulary) -> set[str]:
@@ -60,12 +52,8 @@ def measure_coverage(pair: Pair, words: Sequence[str], content: set[str]) -> Cov
             missing.add(t)
     partners = [partners_of(pair, s, content) for s in range(len(pair.source))]
     repeated = Counter({word: n - max(1, wanted[word]) for word, n in written.items()})
-    return Coverage(
-        skipped=[s for s, some in enumerate(partners) if some and some <= missing],
-        repeated=+repeated,  # the + drops what is not repeated
-        source=sum(map(bool, partners)),
-        target=written.total(),
-    )
+    skipped = [s for s, some in enumerate(partners) if some and some <= missing]
+    return Coverage(skipped, +repeated)  # the + drops what is not repeated
 
 
 def partners_of(pair: Pair, s: int, content: set[str]) -> set[int]:

@@ -4,6 +4,7 @@ Find real text, train, translate the test pairs, print how it went, and compare 
 """
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,25 +13,19 @@ from IPython.display import Markdown
 from attnmt.book.sizes import SIZES
 from attnmt.book.tables import NOTHING, table, with_range
 from attnmt.corpus import multi30k
-from attnmt.decoding import Translation, greedy
+from attnmt.decoding import TextTranslation, Translation, greedy
 from attnmt.evidence.plan import read_plan
-from attnmt.evidence.record import as_scored, record, translate_sample
-from attnmt.evidence.store import Run, SampleTranslation, load_run
+from attnmt.evidence.record import as_scored, record
+from attnmt.evidence.store import Run, load_run
 from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, references
 from attnmt.model import Translator
 from attnmt.pairs import Corpus, Pair
 from attnmt.recipes import Recipe
-from attnmt.text import DataUnavailable
+from attnmt.text import DataUnavailable, TextWarning
 from attnmt.training import History
-from attnmt.vocab import UNK
 
 # Test pairs that a chapter measures, and longer ones; recorded runs have all of them.
 TEST_PAIRS = SIZES["chapter"].tested
-NEEDS = {
-    "links": "known links between words",
-    "glosses": "German sentences with known links",
-    "sentences": "the controlled corpus' own German sentences",
-}
 MEANINGS = (  # of the sample captions, which are sentences of our own
     "A man is repairing his bicycle in front of a small shop.",
     "Two little girls are playing with a red ball in the garden.",
@@ -83,13 +78,17 @@ def corpus_has(corpus: Corpus, what: str) -> bool:
     A chapter is written for :func:`.grammar_corpus`. One's own text has no known links, and another
     direction not the sentences that a chapter speaks of.
     """
-    german = corpus.source_language == "de"
     known = bool(corpus.test) and corpus.test[0].sure is not None
-    there = {"links": known, "glosses": known and german}
-    there["sentences"] = corpus.name == "grammar-de-en"
-    if not there[what]:
-        print(f"Left out: this cell needs {NEEDS[what]}, and {corpus.name} has none.")
-    return there[what]
+    german = known and corpus.source_language == "de"
+    ours = corpus.name == "grammar-de-en"
+    there, needed = {
+        "links": (known, "known links between words"),
+        "glosses": (german, "German sentences with known links"),
+        "sentences": (ours, "the controlled corpus' own German sentences"),
+    }[what]
+    if not there:
+        print(f"Left out: this cell needs {needed}, and {corpus.name} has none.")
+    return there
 
 
 def translate_test(model: Translator, corpus: Corpus) -> Translated:
@@ -114,21 +113,19 @@ def translate_test(model: Translator, corpus: Corpus) -> Translated:
     )
 
 
-def translate_yours(model: Translator, sentence: str, reference: str = "") -> SampleTranslation:
+def translate_yours(model: Translator, sentence: str, reference: str = "") -> TextTranslation:
     """Translate a sentence of the reader's own, and print what became of it.
 
     Words that the model does not know are named, and a translation without words is explained.
     """
-    if not model.source_vocabulary.tokenise(sentence):
+    with warnings.catch_warnings(category=TextWarning, action="ignore"):  # it is printed here
+        found = model.translate(sentence, beam=1)
+    if not found.source:
         print("There is nothing to translate yet: write a sentence.")
-        return SampleTranslation([], [], 0.0, alignment=None)
-    found = translate_sample(model, sentence)
-    units = model.source_vocabulary.units
-    known = [UNK not in model.source_vocabulary.encode(units.split([w])) for w in found.source]
+        return found
     print(" ".join(found.words) or "Nothing: the model ends the sentence at once. Train it longer.")
-    if not all(known):
-        unknown = [word for word, is_known in zip(found.source, known, strict=True) if not is_known]
-        print("not known, so read as <unk>:", ", ".join(unknown))
+    if found.unknown:
+        print("not known, so read as <unk>:", ", ".join(found.unknown))
     if reference:
         print("reference:", reference)
     return found

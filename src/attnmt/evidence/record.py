@@ -25,7 +25,7 @@ from attnmt.alignment import (
 )
 from attnmt.checks import one_of
 from attnmt.decoding import Translation, beam_search, greedy, on_words
-from attnmt.devices import best_device
+from attnmt.devices import chosen_device
 from attnmt.evidence.links import gold_pairs, has_gold_links
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import (
@@ -90,7 +90,7 @@ def record(
     """
     modern = dict(modern or {})
     if "precision" in modern:  # the run says which one it had
-        device = of_fit.get("device") or best_device()
+        device = chosen_device(of_fit.get("device"))
         modern["precision"] = precision_on(device, modern["precision"])
     smoothing, precision = modern.get("smoothing", 0.0), modern.get("precision", "no")
     objective = CrossEntropy(smoothing, precision) if modern else likelihood

@@ -93,18 +93,19 @@ def data_folder() -> Path:
     return folder.expanduser()
 
 
-def _fetch(file: str, folder: Path, url: str) -> Path:
+def _fetch(file: str) -> Path:
     """The path of a Multi30k file, downloaded if it is not there, its checksum verified."""
+    folder = data_folder() / "multi30k"
     with warnings.catch_warnings(category=TqdmWarning, action="ignore"):
         import pooch  # its bar would warn of a notebook without ipywidgets, which it can do without
 
-    shelf = pooch.create(folder, base_url=f"{url.rstrip('/')}/", registry=MULTI30K_SHA256)
+    shelf = pooch.create(folder, base_url=f"{MULTI30K_URL}/", registry=MULTI30K_SHA256)
     by_hand = f"Or put the file there yourself: {folder / file}"
     try:
         return Path(shelf.fetch(file, downloader=pooch.HTTPDownloader(progressbar=True)))
     except ValueError as error:  # pooch's word for a checksum that differs
         raise DataUnavailable(
-            f"{url}/{file} did not arrive whole: its SHA-256 is not the expected "
+            f"{MULTI30K_URL}/{file} did not arrive whole: its SHA-256 is not the expected "
             f"{MULTI30K_SHA256[file]}. Nothing was kept. Try again; if it happens twice, the file "
             f"was changed at that address. {by_hand}"
         ) from error
@@ -115,18 +116,16 @@ def _fetch(file: str, folder: Path, url: str) -> Path:
         ) from error
     except OSError as error:  # every error of the network is one, too
         raise DataUnavailable(
-            f"{file} is not in {folder} and could not be downloaded from {url} "
+            f"{file} is not in {folder} and could not be downloaded from {MULTI30K_URL} "
             f"({type(error).__name__}). Is there a network? {by_hand}"
         ) from error
 
 
-def raw_pairs(
-    part: str, languages: tuple[str, str], folder: Path, url: str
-) -> list[tuple[str, str]]:
+def raw_pairs(part: str, languages: tuple[str, str]) -> list[tuple[str, str]]:
     """The sentences of one part of Multi30k in two languages."""
     sides = []
     for language in languages:
-        path = _fetch(f"{part}.{language}.gz", folder, url)
+        path = _fetch(f"{part}.{language}.gz")
         text = gzip.decompress(path.read_bytes()).decode("utf-8")
         sides.append(text.removesuffix("\n").split("\n"))
     return list(zip(*sides, strict=True))

@@ -27,10 +27,8 @@ def clean(text: str) -> str:
     What goes are soft hyphens, zero-width spaces, byte-order marks, marks of direction and control
     characters; zero-width joiners stay where a script needs them.
     """
-    if not text.isascii():
+    if not (text.isascii() and text.isprintable()):
         text = unicodedata.normalize("NFC", IDLE.sub("", UNSEEN.sub("", text)))
-    elif not text.isprintable():
-        text = UNSEEN.sub("", text)
     return " ".join(text.split())
 
 

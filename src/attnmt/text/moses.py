@@ -37,16 +37,13 @@ def cut(text: str, language: str) -> list[str]:
 
     Accents, Thai tones and joiners stay with the letter that they are of.
     """
-    parted = not text.isascii() and any(_alone(character) for character in set(text))
-    letters = _letters(text) if parted else list(text)
-    bare = "".join(letter[0] for letter in letters) if parted else text
+    letters = _letters(text)
+    bare = "".join(letter[0] for letter in letters)
     words = tokeniser(language).tokenize(bare, escape=False)
     if "".join(words) != bare.replace(" ", ""):
         words = bare.split()  # it holds a word that sacremoses itself writes for dots
-    if parted:
-        left = (letter for letter in letters if letter != " ")
-        words = ["".join(next(left) for _ in word) for word in words]
-    return words
+    left = (letter for letter in letters if letter != " ")
+    return ["".join(next(left) for _ in word) for word in words]
 
 
 def _letters(text: str) -> list[str]:

@@ -33,11 +33,7 @@ CONTENT = {"dog", "seeks", "cat"}
     ],
 )
 def test_what_is_skipped_and_repeated(written, skipped, repeated):
-    found = measure_coverage(PAIR, written.split(), CONTENT)
-    assert (found.skipped, found.repeated) == (skipped, Counter(repeated))
-    assert found.both == bool(skipped and repeated)
-    assert found.source == 3
-    assert found.target == sum(word in CONTENT for word in written.split())
+    assert measure_coverage(PAIR, written.split(), CONTENT) == (skipped, Counter(repeated))
 
 
 def test_a_word_with_two_partners_is_skipped_when_both_are_missing():

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from sacrebleu.metrics import BLEU
 
 from attnmt import (
@@ -15,7 +16,6 @@ from attnmt import (
     Translator,
     beam_search,
     bleu,
-    devices,
     force_align,
     greedy,
     luong,
@@ -85,7 +85,7 @@ def test_a_run_is_made_as_the_plan_says(corpus, tmp_path, monkeypatch, use):
     recipe = {"epochs": 1, "batch_size": 9}
     here = plan_of("made-up", 0, 4, systems=systems, recipe=recipe, samples=["w1"])
     use(here, {"made-up": corpus})
-    monkeypatch.setattr(devices, "best_device", lambda: "cpu")  # where the saved one is measured
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)  # the saved one is on the CPU
     run, _ = make_run("odd-one-made-up-4", work=tmp_path, progress=False)
     assert os.listdir(tmp_path) == ["odd-one-made-up-4.safetensors"]  # no checkpoint is left
     assert list(planned()) == ["odd-one-made-up-0", "odd-one-made-up-4"]

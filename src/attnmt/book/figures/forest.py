@@ -13,7 +13,7 @@ row. Where there is little room, a claim stands above its drawing and the number
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -95,10 +95,15 @@ def theirs(row: Row) -> float | None:
     return None if found is None else direction(row) * found
 
 
+def signed(difference: float, row: Row) -> str:
+    """A difference with its sign and the digits of its claim."""
+    return f"{difference:+.{digits(row.claim)}f}".replace("-", "−")
+
+
 def numbers(row: Row) -> str:
     """Our difference with the ends of its interval; "" where there is none."""
-    found = [f"{x:+.{digits(row.claim)}f}".replace("-", "−") for x in ours(row) or ()]
-    return "{} ({} to {})".format(*found) if found else ""
+    found = ours(row)
+    return "{} ({} to {})".format(*(signed(x, row) for x in found)) if found else ""
 
 
 def words_beside(row: Row) -> list[str]:
@@ -117,8 +122,7 @@ def place_of_theirs(row: Row) -> list[str]:
     number, found = theirs(row), ours(row)
     if number is None or found is None:
         return []
-    shown = f"{number:+.{digits(row.claim)}f}".replace("-", "−")
-    return [f"the paper's {shown} is {lies(number, *found[1:])}"]
+    return [f"the paper's {signed(number, row)} is {lies(number, *found[1:])}"]
 
 
 def colour_of(row: Row) -> str:
@@ -221,27 +225,6 @@ def before_and_after(before: Sequence[Row], after: Sequence[Row], names: tuple[s
 # --- the axis of a panel
 
 
-@dataclass(frozen=True)
-class Axis:
-    """From where to where a panel reaches, and what is marked on it.
-
-    Attributes:
-        scale: what brings a difference onto the axis.
-        low: the left end, on that scale.
-        high: the right end.
-        ticks: differences with a number.
-    """
-
-    scale: Callable[[float], float]
-    low: float
-    high: float
-    ticks: Sequence[float]
-
-    def __call__(self, difference: float) -> float:
-        """Where it lies, in percent of the width."""
-        return 100 * (self.scale(difference) - self.low) / (self.high - self.low)
-
-
 def squeezed(difference: float) -> float:
     """Beyond LINEAR as its logarithm, without a corner between the two."""
     size = abs(difference)
@@ -250,34 +233,37 @@ def squeezed(difference: float) -> float:
     return math.copysign(LINEAR * (1 + math.log(size / LINEAR)), difference)
 
 
-def is_squeezed(marks: Sequence[Mark]) -> bool:
-    """Whether a panel needs the scale that is squeezed: large differences in BLEU."""
-    return marks[0].row.claim.metric == "bleu" and max(map(abs, _drawn(marks))) > FULL_SCALE
+class Axis:
+    """The axis of a panel, with room for all its marks; called, it says where a difference lies.
 
+    Attributes:
+        unit: what is counted.
+        ticks: differences with a number.
+    """
 
-def axis(marks: Sequence[Mark]) -> Axis:
-    """An axis with room for all marks of a panel."""
-    scale = squeezed if is_squeezed(marks) else float
-    drawn = _drawn(marks)
-    low = scale(min(drawn))
-    high = scale(max(drawn))
-    room = ROOM * (high - low) or 1.0
-    ticks: list[float] = []
-    for tick in TICKS if scale is squeezed else MaxNLocator(BINS).tick_values(low, high):
-        near = [other for other in ticks if abs(scale(other) - scale(tick)) < APART * (high - low)]
-        if low - room / 2 <= scale(tick) <= high + room / 2 and not near:
-            ticks.append(tick)
-    return Axis(scale, low - room, high + room, ticks)
+    def __init__(self, marks: Sequence[Mark]):
+        drawn = [0.0]
+        for mark in marks:
+            margin = mark.row.claim.margin or 0.0
+            drawn += [*(ours(mark.row) or ()), -margin, margin]
+            drawn += [] if mark.paper is None else [mark.paper]
+        metric = marks[0].row.claim.metric
+        large = metric == "bleu" and max(map(abs, drawn)) > FULL_SCALE
+        self.unit = UNITS[metric] + f" (not to scale beyond {LINEAR})" * large
+        self.scale = squeezed if large else float
+        low, high = self.scale(min(drawn)), self.scale(max(drawn))
+        room = ROOM * (high - low) or 1.0
+        self.low, self.high = low - room, high + room
+        self.ticks: list[float] = []
+        for tick in TICKS if large else MaxNLocator(BINS).tick_values(low, high):
+            place = self.scale(tick)
+            near = [o for o in self.ticks if abs(self.scale(o) - place) < APART * (high - low)]
+            if low - room / 2 <= place <= high + room / 2 and not near:
+                self.ticks.append(tick)
 
-
-def _drawn(marks: Sequence[Mark]) -> list[float]:
-    """The differences that a panel has to reach."""
-    found = [0.0]
-    for mark in marks:
-        margin = mark.row.claim.margin or 0.0
-        found += [*(ours(mark.row) or ()), -margin, margin]
-        found += [] if mark.paper is None else [mark.paper]
-    return found
+    def __call__(self, difference: float) -> float:
+        """Where it lies, in percent of the width."""
+        return 100 * (self.scale(difference) - self.low) / (self.high - self.low)
 
 
 # --- as HTML
@@ -285,16 +271,12 @@ def _drawn(marks: Sequence[Mark]) -> list[float]:
 
 def _table(panel: Sequence[Sequence[Mark]]) -> str:
     """The claims of one unit, a line of HTML for each."""
-    every = [mark for marks in panel for mark in marks]
-    unit = UNITS[every[0].row.claim.metric]
-    if is_squeezed(every):
-        unit += f" (not to scale beyond {LINEAR})"
-    across = axis(every)
-    rows = [_head(unit, across), *(_row(marks, across) for marks in panel)]
-    return f'<div role="table" aria-label="{unit}">\n{"".join(rows)}</div>\n'
+    across = Axis([mark for marks in panel for mark in marks])
+    rows = [_head(across), *(_row(marks, across) for marks in panel)]
+    return f'<div role="table" aria-label="{across.unit}">\n{"".join(rows)}</div>\n'
 
 
-def _head(unit: str, across: Axis) -> str:
+def _head(across: Axis) -> str:
     ticks = []
     for tick in across.ticks:
         x = _percent(across(tick))
@@ -305,7 +287,7 @@ def _head(unit: str, across: Axis) -> str:
         )
     return (
         '<div role="row"><div role="columnheader" class="head">claim</div>'
-        f'<div role="columnheader" class="drawn axis">{unit}'
+        f'<div role="columnheader" class="drawn axis">{across.unit}'
         f'<svg fill="{INK}" aria-hidden="true">{"".join(ticks)}</svg></div>'
         '<div role="columnheader" class="head">ours (interval), verdict</div></div>\n'
     )
@@ -333,9 +315,9 @@ def _row(marks: Sequence[Mark], across: Axis) -> str:
 
 def _title(mark: Mark) -> str:
     """The title of a drawing, for those who point at it or do not see it."""
-    found = [] if mark.paper is None else [f"the paper {mark.paper:+.{digits(mark.row.claim)}f}"]
+    found = [] if mark.paper is None else [f"the paper {signed(mark.paper, mark.row)}"]
     found += [f"{mark.name} {numbers(mark.row)}"] if mark.row.decision else []
-    return ", ".join(found).replace("-", "−") or mark.row.verdict
+    return ", ".join(found) or mark.row.verdict
 
 
 def _bold(words: str, row: Row) -> str:

@@ -81,17 +81,25 @@ def _bars(left: plt.Axes, right: plt.Axes, values: Tensor) -> None:
 
 
 def bars(
-    words: Sequence[str], values: Sequence[float], ylabel: str, ax: Axes | None = None
+    words: Sequence[str],
+    values: Sequence[float],
+    ylabel: str,
+    ax: Axes | None = None,
+    digits: int = 3,
 ) -> Axes:
     """A bar over every source word, with its number.
+
+    Minus infinity, a score that a mask has taken out, is written and has no bar.
 
     Raises:
         ValueError: there are more or fewer numbers than words.
     """
     check_one_each(words, values)
     ax = ax or plt.subplots(figsize=(4.2, 2.2), layout="constrained")[1]
-    drawn = ax.bar(range(len(words)), values, width=0.55, color=BLUE)
-    ax.bar_label(drawn, [f"{value:.3f}" for value in values], padding=2, fontsize=10)
+    heights = np.where(np.isfinite(values), values, 0)
+    drawn = ax.bar(range(len(words)), heights, width=0.55, color=BLUE)
+    shown = [f"{value:.{digits}f}" if np.isfinite(value) else "−∞" for value in values]
+    ax.bar_label(drawn, shown, padding=2, fontsize=10)
     ax.set_xticks(range(len(words)), words, parse_math=False)
     ax.axhline(0, color="dimgrey", lw=1)
     ax.set(ylabel=ylabel)
@@ -101,9 +109,7 @@ def bars(
 
 
 def steps(words: Sequence[str], panels: Mapping[str, Sequence[float]], alike: int = 1) -> Figure:
-    """Steps of one look-up side by side: in each, a bar over every word, with its number.
-
-    Minus infinity, a score that a mask has taken out, is written and has no bar.
+    """Steps of one look-up side by side: :func:`bars` of each.
 
     Args:
         words: S words.
@@ -116,17 +122,11 @@ def steps(words: Sequence[str], panels: Mapping[str, Sequence[float]], alike: in
     shape = {"figsize": (2.25 * len(panels), 2.5), "layout": "constrained"}
     figure, axes = plt.subplots(1, len(panels), squeeze=False, **shape)
     for ax, (title, values) in zip(axes[0], panels.items(), strict=True):
-        check_one_each(words, values)
-        heights = [value if np.isfinite(value) else 0 for value in values]
-        drawn = ax.bar(range(len(words)), heights, width=0.6, color=BLUE)
-        shown = [f"{value:.2f}" if np.isfinite(value) else "−∞" for value in values]
-        ax.bar_label(drawn, shown, padding=2, fontsize=10)
-        ax.set_xticks(range(len(words)), words, fontsize=10, parse_math=False)
-        ax.axhline(0, color="dimgrey", lw=1)
+        bars(words, values, "", ax, digits=2)
+        ax.tick_params(axis="x", labelsize=10)
         ax.margins(y=0.2)
         ax.set(yticks=[])
         ax.set_title(title, fontsize=11)
-        ax.grid(visible=False)
     limits = [ax.get_ylim() for ax in axes[0, :alike]]
     for ax in axes[0, :alike]:
         ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))

@@ -29,22 +29,18 @@ def theme() -> None:
 def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) -> Axes:
     """Perplexity on training (dashed) and validation pairs (solid) after each epoch."""
     ax = ax or plt.subplots(figsize=(6.4, 4))[1]
-    highest = 1.0
     for name, marker in zip(in_order(histories), MARKERS, strict=False):
-        history = histories[name]
-        numbers = [epoch.epoch for epoch in history.epochs]
-        valid = [epoch.valid_perplexity for epoch in history.epochs]
-        train = [epoch.train_perplexity for epoch in history.epochs]
+        epochs = histories[name].epochs
+        numbers = [epoch.epoch for epoch in epochs]
+        valid = [epoch.valid_perplexity for epoch in epochs]
         style = {"marker": marker} | style_of(name)
         (line,) = ax.plot(numbers, valid, label=f"{name}, validation", **style)
         style |= {"color": line.get_color(), "linestyle": "--"}
+        train = [epoch.train_perplexity for epoch in epochs]
         ax.plot(numbers, train, label=f"{name}, train", **style)
-        highest = max(highest, *train, *valid)
     ax.set(xlabel="epoch", ylabel="perplexity per target token (log scale)")
-    _log_perplexity(ax, highest)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend()
-    return ax
+    return _log_perplexity(ax)
 
 
 def curves_by_updates(curves: Mapping[str, Sequence[Point]], ax: Axes | None = None) -> Axes:
@@ -55,27 +51,24 @@ def curves_by_updates(curves: Mapping[str, Sequence[Point]], ax: Axes | None = N
         ax: where to draw.
     """
     ax = ax or plt.subplots(figsize=(6.4, 4))[1]
-    highest = 1.0
     for name, marker in zip(in_order(curves), MARKERS, strict=False):
-        points = curves[name]
-        valid = [point.valid_perplexity for point in points]
-        updates = [point.updates for point in points]
+        updates = [point.updates for point in curves[name]]
+        valid = [point.valid_perplexity for point in curves[name]]
         ax.plot(updates, valid, markersize=4, label=name, **{"marker": marker} | style_of(name))
-        highest = max(highest, *valid)
-    ax.set(xlabel="updates (log scale)", ylabel="validation perplexity (log scale)")
-    ax.set(xscale="log")
-    _log_perplexity(ax, highest)
+    ax.set(xlabel="updates (log scale)", ylabel="validation perplexity (log scale)", xscale="log")
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.legend()
-    return ax
+    return _log_perplexity(ax)
 
 
-def _log_perplexity(ax: Axes, highest: float) -> None:
-    """A logarithmic axis from 1 to the highest perplexity, with round numbers."""
+def _log_perplexity(ax: Axes) -> Axes:
+    """A logarithmic axis from 1 to the highest perplexity, with round numbers; and the legend."""
+    highest = ax.dataLim.ymax
     ax.set(yscale="log")
     ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if t < highest * 1.3]
     ax.set_yticks(ticks, [str(tick) for tick in ticks])
     ax.minorticks_off()
+    ax.legend()
+    return ax
 
 
 def bleu_by_length(

@@ -9,7 +9,9 @@ model answers can so be searched in plain lists, and a search can be drawn::
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import chain, count
+from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
@@ -49,25 +51,20 @@ def reader(model: Translator, sentence: Sequence[str], most: int = 10) -> Reader
     with evaluating(model):
         source = pad([model.source_vocabulary.encode(sentence)]).to(model.device)
         memory, first = model.start(source)
-    known: dict[Words, dict[str, float]] = {}
-    states = {}
 
-    def next_words(words: Words) -> dict[str, float]:
-        if words not in known:
-            y = torch.tensor([index[words[-1]] if words else BOS], device=model.device)
-            before = first
-            if words:
-                next_words(words[:-1])
-                before = states[words[:-1]]
-            with evaluating(model):
-                log_p, _, states[words] = model.step(y, before, memory)
-            log_p[:, [PAD, BOS]] = -torch.inf
-            values, numbers = log_p[0].topk(most)
-            likely = zip(numbers.tolist(), values.tolist(), strict=True)
-            known[words] = {vocabulary[number]: value for number, value in likely}
-        return known[words]
+    @cache
+    def after(words: Words) -> tuple[dict[str, float], Any]:
+        """The next words, and the state that is left."""
+        y = torch.tensor([index[words[-1]] if words else BOS], device=model.device)
+        before = after(words[:-1])[1] if words else first
+        with evaluating(model):
+            log_p, _, state = model.step(y, before, memory)
+        log_p[:, [PAD, BOS]] = -torch.inf
+        values, numbers = log_p[0].topk(most)
+        likely = zip(numbers.tolist(), values.tolist(), strict=True)
+        return {vocabulary[number]: value for number, value in likely}, state
 
-    return next_words
+    return lambda words: after(words)[0]
 
 
 def ended(words: Words) -> bool:
@@ -94,14 +91,14 @@ def search(next_words: Reader, beam: int, limit: int = LIMIT) -> list[list[Hypot
     return steps
 
 
-def draw(next_words: Reader, beam: int, limit: int = LIMIT) -> Axes:
+def draw(next_words: Reader, beam: int) -> Axes:
     """Draw everything that a beam kept as a tree that grows downwards, one row a step.
 
     Each word has the probability of its hypothesis up to there beside it. The beam's translation is
     blue, that of greedy search orange, what they share black, and what the beam dropped grey.
     """
-    steps = search(next_words, beam, limit)
-    alone = search(next_words, 1, limit)
+    steps = search(next_words, beam)
+    alone = search(next_words, 1)
     best = steps[-1][0][0]
     greedy = alone[-1][0][0]
     nodes = dict(chain([((), 0.0)], *alone, *steps))

@@ -29,8 +29,9 @@ HERE = Path(__file__).parent
 FILES = (HERE / "page", HERE.parents[3] / "book" / "_live")  # an installed package, a checkout
 STYLES = ("see.css", "words.css", "stepper.css")
 HEIGHT = 760  # pixels, until the page inside says how high it is
+STYLE = f"width: 100%; height: {HEIGHT}px; border: 0"  # of the frame around it
 COMPUTED = ("rnnencdec", "rnnsearch", "sutskever", "luong", "concat_fixed")  # by translator.mjs
-MOST_PARAMETERS = 25_000_000  # parameters that a page can compute with, 50 MB: see `check`
+MOST_PARAMETERS = 25_000_000  # parameters that a page can compute with, 50 MB
 IMPORT = re.compile(r'from "\./(\w+\.mjs)"')
 GENERATOR = '<meta name="generator" content="attnmt show">'  # by which a page of ours is known
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">{generator}
@@ -92,9 +93,8 @@ class LiveView:
     def _repr_html_(self) -> str | None:
         if STORED in os.environ:
             return None  # and so the notebook stores the line of __repr__ alone
-        style = f"width: 100%; height: {HEIGHT}px; border: 0"
         title = "A model that translates as you type"
-        return f'<iframe title="{title}" style="{style}" srcdoc="{escape(self.page())}"></iframe>'
+        return f'<iframe title="{title}" style="{STYLE}" srcdoc="{escape(self.page())}"></iframe>'
 
 
 def show_live(model: Translator, sentence: str = "", *, english: str = "") -> LiveView:
@@ -107,10 +107,23 @@ def show_live(model: Translator, sentence: str = "", *, english: str = "") -> Li
         english: its translation, if it is known: then wrong words are marked.
 
     Raises:
-        ValueError: a model that was put together by hand, is not recurrent, or is too large for a
-            page.
+        ValueError: a model that was put together by hand, is not recurrent, or has more than
+            ``MOST_PARAMETERS`` parameters.
     """
-    check(model)
+    if not model.config:
+        raise ValueError("a model put together by hand cannot be shown: use a constructor")
+    if model.config["model"] not in COMPUTED:
+        raise ValueError(
+            f"a page computes {', '.join(COMPUTED)}, and not {model.config['model']}: translate "
+            "with it in Python, or by attnmt translate"
+        )
+    size = sum(weights.numel() for weights in model.parameters())
+    if size > MOST_PARAMETERS:
+        raise ValueError(
+            f"the model has {size:,} parameters, and a page can show {MOST_PARAMETERS:,} at most: "
+            f"a reader would fetch {size * 2 / 1e6:,.0f} MB, and the page computes on one thread. "
+            "Train a smaller one: fewer units, or a smaller vocabulary"
+        )
     return LiveView(model, sentence.strip(), english)
 
 
@@ -130,32 +143,8 @@ def write_page(view: LiveView, path: str | os.PathLike) -> Path:
 
 def embedding(path: Path, title: str) -> str:
     """The line of HTML that shows such a file in a page beside it."""
-    style = f"width: 100%; height: {HEIGHT}px; border: 0"
-    shown = f'src="{escape(path.name)}" title="{escape(title)}" loading="lazy" style="{style}"'
+    shown = f'src="{escape(path.name)}" title="{escape(title)}" loading="lazy" style="{STYLE}"'
     return f"<iframe {shown}></iframe>"
-
-
-def check(model: Translator) -> None:
-    """Refuse a model that no page can show.
-
-    Raises:
-        ValueError: it was put together by hand, is not recurrent, or has more than
-            ``MOST_PARAMETERS`` parameters.
-    """
-    if not model.config:
-        raise ValueError("a model put together by hand cannot be shown: use a constructor")
-    if model.config["model"] not in COMPUTED:
-        raise ValueError(
-            f"a page computes {', '.join(COMPUTED)}, and not {model.config['model']}: translate "
-            "with it in Python, or by attnmt translate"
-        )
-    size = sum(weights.numel() for weights in model.parameters())
-    if size > MOST_PARAMETERS:
-        raise ValueError(
-            f"the model has {size:,} parameters, and a page can show {MOST_PARAMETERS:,} at most: "
-            f"a reader would fetch {size * 2 / 1e6:,.0f} MB, and the page computes on one thread. "
-            "Train a smaller one: fewer units, or a smaller vocabulary"
-        )
 
 
 def sentences_for(model: Translator) -> dict[str, object]:
