@@ -197,30 +197,23 @@ def _with_defaults(row: dict, defaults: dict) -> dict:
 # power it says nothing.
 
 
-Scatter = tuple[list[Term], Term]
-"""Of each system's mean over seeds; of the difference over sentences."""
-
-
-def power_of(claim: Claim, comparisons: int = 1, seen: Scatter | None = None) -> float:
-    """How likely the row is decided on the side of its gap, by :func:`power`."""
-    bound = -claim.margin if claim.expected == "not below" else 0.0
-    counts = claim.seeds[:1] if claim.paired else claim.seeds
-    expected = of_seeds(claim.scatter, counts), Term(claim.sentences**2)
-    return power(claim.gap - bound, *(seen or expected), comparisons)
-
-
-def power(distance: float, seeds: Sequence[Term], sentences: Term, comparisons: int = 1) -> float:
-    """How often an effect is found, on its own side, by Bonferroni's level for a table.
+def power_of(
+    claim: Claim, comparisons: int = 1, seen: tuple[Sequence[Term], Term] | None = None
+) -> float:
+    """How often a row's gap is found, on its own side, by Bonferroni's level for a table.
 
     Holm's level is that or a better one. The variance over seeds is drawn each time, as the rule
     would estimate it; that over sentences is taken as it is.
 
     Args:
-        distance: of the effect from the bound that it must exclude.
-        seeds: of each system the variance of its mean over seeds, with its degrees of freedom.
-        sentences: the variance of the difference over sentences.
+        claim: of kind A or B; its fields say which scatter is expected.
         comparisons: in the table.
+        seen: the scatter instead of that: of each system the variance of its mean over seeds; and
+            the variance of the difference over sentences.
     """
+    counts = claim.seeds[:1] if claim.paired else claim.seeds
+    expected = [Term(claim.scatter**2 / seeds, seeds - 1) for seeds in counts]
+    seeds, sentences = seen or (expected, Term(claim.sentences**2))
     rng = np.random.default_rng(SEED)
     true = np.array([term.variance for term in seeds])[:, None]
     degrees = np.array([term.degrees for term in seeds])[:, None]
@@ -231,10 +224,6 @@ def power(distance: float, seeds: Sequence[Term], sentences: Term, comparisons: 
     reach = stdtrit(satterthwaite, upper) ** 2 * total
     reach += ndtri(upper) ** 2 * sentences.variance
     error = math.sqrt(true.sum() + sentences.variance)
-    found = abs(distance) + error * rng.normal(size=DRAWS)
+    bound = -claim.margin if claim.expected == "not below" else 0.0
+    found = abs(claim.gap - bound) + error * rng.normal(size=DRAWS)
     return float((found > np.sqrt(reach)).mean())
-
-
-def of_seeds(scatter: float, seeds: Sequence[int]) -> list[Term]:
-    """The terms of systems whose seeds all have the same standard deviation."""
-    return [Term(scatter**2 / number, number - 1) for number in seeds]

@@ -10,6 +10,7 @@ papers' separate matrices; here a model of the core is made, and its matrices ar
 """
 
 import os
+from functools import partial
 from typing import Any
 
 import torch
@@ -126,20 +127,12 @@ def tie(model: Translator) -> None:
         model.encoder.embedding = decoder.embedding
 
 
-def luong_tied(corpus: Vocabularies, **arguments: Any) -> Translator:
-    """:func:`.luong` with tied embeddings."""
-    return _tied(luong(corpus, **arguments), "luong_tied")
-
-
-def attention_only_tied(corpus: Vocabularies, **arguments: Any) -> Translator:
-    """:func:`.attention_only` with tied embeddings."""
-    return _tied(attention_only(corpus, **arguments), "attention_only_tied")
-
-
-def _tied(model: Translator, name: str) -> Translator:
+def tied(make: Constructor, corpus: Vocabularies, **arguments: Any) -> Translator:
+    """The model of a constructor of the core, then with tied embeddings."""
+    model = make(corpus, **arguments)
     with seeded(model.config["seed"]):
         tie(model)
-    model.config["model"] = name
+    model.config["model"] += "_tied"
     return model
 
 
@@ -149,8 +142,8 @@ MODELS: dict[str, Constructor] = {
     **CONSTRUCTORS,
     "concat_fixed": concat_fixed,
     "attention_only": attention_only,
-    "luong_tied": luong_tied,
-    "attention_only_tied": attention_only_tied,
+    "luong_tied": partial(tied, luong),
+    "attention_only_tied": partial(tied, attention_only),
 }
 
 

@@ -129,8 +129,3 @@ def recipe_of(system: str, corpus_name: str) -> Recipe:
     halve_after = found.halve_after and times * found.halve_after
     longer = {"epochs": times * found.epochs, "halve_every": times * found.halve_every}
     return replace(found, halve_after=halve_after, **longer)
-
-
-def searches_of(system: str, corpus_name: str) -> list[str]:
-    """The further searches that a system's models on a corpus are measured with."""
-    return read_plan().get("searches", {}).get(f"{system}-{corpus_name}", [])

@@ -26,7 +26,7 @@ from attnmt.alignment import (
 from attnmt.checks import one_of
 from attnmt.decoding import Translation, beam_search, greedy, on_words
 from attnmt.devices import chosen_device
-from attnmt.evidence.links import gold_pairs, has_gold_links
+from attnmt.evidence.links import GOLD_CORPUS, gold_pairs
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import (
     load_corpus,
@@ -34,7 +34,6 @@ from attnmt.evidence.plan import (
     planned,
     read_plan,
     recipe_of,
-    searches_of,
 )
 from attnmt.evidence.store import Run, SampleTranslation, Statistics
 from attnmt.metrics import (
@@ -102,7 +101,12 @@ def record(
         model=model.config,
         recipe=recipe,
         seed=seed,
-        corpus=describe(corpus),
+        corpus={
+            "name": corpus.name,
+            "train": len(corpus.train),
+            "test": len(corpus.test),
+            "fingerprint": corpus.fingerprint,
+        },
         parameters=sum(weights.numel() for weights in model.parameters()),
         history=history,
         test_perplexity=perplexity_of(statistics["test_losses"]),
@@ -123,12 +127,6 @@ def aer_of(statistics: Statistics) -> float | None:
     """Of the test pairs; else of the captions with gold links; None if neither was measured."""
     links = [statistics[key] for key in ("test_aer", "gold_aer") if key in statistics]
     return alignment_error_rate_of(links[0]) if links else None
-
-
-def describe(corpus: Corpus) -> dict[str, str | int]:
-    """What a run says of its corpus."""
-    sizes = {"train": len(corpus.train), "test": len(corpus.test)}
-    return {"name": corpus.name, **sizes, "fingerprint": corpus.fingerprint}
 
 
 def bleu_of_parts(translations: Mapping[str, list[str]], corpus: Corpus) -> dict[str, Bleu]:
@@ -172,6 +170,7 @@ def measure(
         CPU-seconds of greedy search.
     """
     whole = in_words(corpus)
+    count = partial(bleu_statistics, lowercase=True, tokenised=corpus.bleu_of_words)
     statistics: dict[str, np.ndarray] = {}
     translations: dict[str, list[str]] = {}
     further = {name: search_of(name, model, corpus) for name in searches}
@@ -182,52 +181,32 @@ def measure(
         began = time.process_time()
         found = greedy(model, [pair.source for pair in pairs])
         search_cpu_seconds += time.process_time() - began
-        translations[part] = as_scored(model, found, corpus)
+        ours = translations[part] = as_scored(model, found, corpus)
         theirs = references(getattr(whole, part), corpus.bleu_of_words)
-        count = partial(bleu_counts, theirs=theirs, tokenised=corpus.bleu_of_words)
         counted = {
-            "bleu": count(translations[part]),
-            "chrf": chrf_statistics(translations[part], theirs, lowercase=True),
+            "bleu": count(ours, theirs),
+            "chrf": chrf_statistics(ours, theirs, lowercase=True),
+            "losses": sentence_losses(model, pairs),
+            "known": np.isin(np.arange(len(pairs)), without_unknown(pairs, model)),
+            "length": np.array([len(pair.source) for pair in getattr(whole, part)]),
         }
         if corpus.target_language == "en":
             units = model.target_vocabulary.units
-            negations = [units.join(one.words).count("not") for one in found]
-            counted["negations"] = np.array(negations, dtype=np.uint8)
-        counted |= _without_translations(model, pairs)
-        counted["length"] = np.array([len(p.source) for p in getattr(whole, part)], dtype=np.uint16)
+            counted["negations"] = np.array([units.join(x.words).count("not") for x in found])
+        if model.attends and pairs[0].sure is not None:
+            counted["aer"] = alignment_statistics(force_align(model, pairs), pairs)
         if model.attends and not corpus.pieces:
             counted |= {"monotone": monotone_steps(found), "entropy": entropies(found)}
         for name, search in further.items():
-            counted[f"{name}_bleu"] = count(as_scored(model, search(pairs, found), corpus))
+            counted[f"{name}_bleu"] = count(as_scored(model, search(pairs, found), corpus), theirs)
         statistics |= {f"{part}_{what}": rows for what, rows in counted.items()}
-    if model.attends and has_gold_links(corpus):
+    if model.attends and corpus.name == GOLD_CORPUS:
         units = model.source_vocabulary.units, model.target_vocabulary.units
-        statistics["gold_aer"] = link_statistics(model, cut_pairs(gold_pairs(whole), *units))
+        linked = cut_pairs(gold_pairs(whole), *units)
+        statistics["gold_aer"] = alignment_statistics(force_align(model, linked), linked)
+    small = {"i": np.uint16, "f": np.float32, "b": bool}
+    statistics = {name: rows.astype(small[rows.dtype.kind]) for name, rows in statistics.items()}
     return statistics, translations, search_cpu_seconds
-
-
-def bleu_counts(ours: list[str], theirs: list[str], tokenised: bool) -> np.ndarray:
-    """:func:`.bleu_statistics`, small: (N, 10)."""
-    found = bleu_statistics(ours, theirs, lowercase=True, tokenised=tokenised)
-    return found.astype(np.uint16)
-
-
-def link_statistics(model: Translator, pairs: Sequence[Pair]) -> np.ndarray:
-    """:func:`.alignment_statistics` of a model's links, small: (N, 4)."""
-    return alignment_statistics(force_align(model, pairs), pairs).astype(np.uint16)
-
-
-def _without_translations(model: Translator, pairs: Sequence[Pair]) -> dict[str, np.ndarray]:
-    """What is counted of pairs without a translation of them."""
-    known = np.zeros(len(pairs), dtype=bool)
-    known[without_unknown(pairs, model)] = True
-    counted = {
-        "losses": sentence_losses(model, pairs).astype(np.float32),
-        "known": known,
-    }
-    if model.attends and pairs[0].sure is not None:
-        counted["aer"] = link_statistics(model, pairs)
-    return counted
 
 
 def translate_sample(model: Translator, text: str) -> SampleTranslation:
@@ -267,7 +246,7 @@ def monotone_steps(translations: Sequence[Translation]) -> np.ndarray:
     for found in translations:
         steps = np.diff(found.alignment.argmax(axis=1)) if len(found.words) else np.empty(0)
         rows.append([np.count_nonzero(steps >= 0), len(steps)])
-    return np.array(rows, dtype=np.uint16).reshape(-1, 2)
+    return np.array(rows).reshape(-1, 2)
 
 
 def entropies(translations: Sequence[Translation]) -> np.ndarray:
@@ -285,7 +264,7 @@ def entropies(translations: Sequence[Translation]) -> np.ndarray:
         weights /= weights.sum(axis=1, keepdims=True)
         surprise = np.log2(weights, where=weights > 0, out=np.zeros_like(weights))
         rows.append([-(weights * surprise).sum(), len(weights)])
-    return np.array(rows, dtype=np.float32).reshape(-1, 2)
+    return np.array(rows).reshape(-1, 2)
 
 
 # --------------------------------------------------------------------------- runs of the plan
@@ -319,7 +298,7 @@ def make_run(name: str, work: Path | None = None, progress: bool = True) -> tupl
         recipe=recipe_of(system, corpus_name),
         seed=seed,
         samples=of_corpus["samples"],
-        searches=searches_of(system, corpus_name),
+        searches=read_plan().get("searches", {}).get(f"{system}-{corpus_name}", []),
         modern=of_system.get("modern"),
         measure_bleu=of_system.get("measure_bleu", False),
         curve_every=of_corpus["curve"],

@@ -25,6 +25,7 @@ import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -87,6 +88,7 @@ class Run:
 RUN = TypeAdapter(Run)
 
 
+FOLDERS = ("sentences", "counts")
 COUNTS = ("chrf", "negations")  # how the names of arrays end that lie in counts/
 Statistics = Mapping[str, np.ndarray]
 
@@ -95,12 +97,14 @@ def save_run(run: Run, statistics: Statistics | None = None, folder: Path | None
     """Write a run, each file aside first, then renamed; ``NAME.json`` comes last."""
     folder = folder or results_folder()
     path = folder / f"{run.name}.json"
-    of_folder: dict[str, dict[str, np.ndarray]] = {}
-    for name, rows in (statistics or {}).items():
-        which = "counts" if name.endswith(COUNTS) else "sentences"
-        of_folder.setdefault(which, {})[name] = packed_chrf(rows) if "_chrf" in name else rows
-    for which, arrays in of_folder.items():
-        write_aside(folder / which / f"{run.name}.npz", zipped(arrays))
+    for which in FOLDERS:
+        arrays = {
+            name: packed_chrf(rows) if "_chrf" in name else rows
+            for name, rows in (statistics or {}).items()
+            if name.endswith(COUNTS) == (which == "counts")
+        }
+        if arrays:
+            write_aside(folder / which / f"{run.name}.npz", zipped(arrays))
     write_aside(path, RUN.dump_json(run) + b"\n")
     return path
 
@@ -144,10 +148,7 @@ def load_run(name: str, folder: Path | None = None) -> Run:
         ValueError: the file is damaged, or no run of this package.
     """
     folder = folder or results_folder()
-    path = folder / f"{name}.json"
-    if not path.exists():
-        there = ", ".join(sorted(file.stem for file in folder.glob("*.json"))) or "none"
-        raise FileNotFoundError(f"no recorded run {name!r} in {folder}. There are: {there}")
+    path = _existing(folder, name, "recorded run")
     try:
         return RUN.validate_json(path.read_bytes())
     except ValidationError as error:
@@ -156,14 +157,20 @@ def load_run(name: str, folder: Path | None = None) -> Run:
         raise _damaged(path, name, f"{place}: {first['msg']}") from error
 
 
+def _existing(folder: Path, name: str, what: str) -> Path:
+    """The path of NAME.json, which must be there."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        there = ", ".join(sorted(file.stem for file in folder.glob("*.json"))) or "none"
+        raise FileNotFoundError(f"no {what} {name!r} in {folder}. There are: {there}")
+    return path
+
+
 def recorded(name: str, seeds: int) -> list[Run]:
     """The runs of ``SYSTEM-CORPUS`` that are recorded, in order, up to the first missing one."""
-    found: list[Run] = []
-    for seed in range(seeds):
-        if not (results_folder() / f"{name}-{seed}.json").exists():
-            break
-        found.append(load_run(f"{name}-{seed}"))
-    return found
+    names = (f"{name}-{seed}" for seed in range(seeds))
+    there = takewhile(lambda run: (results_folder() / f"{run}.json").exists(), names)
+    return [load_run(run) for run in there]
 
 
 def load_statistics(name: str, folder: Path | None = None) -> dict[str, np.ndarray]:
@@ -185,7 +192,7 @@ def load_statistics(name: str, folder: Path | None = None) -> dict[str, np.ndarr
         ValueError: a file is damaged.
     """
     folder = folder or results_folder()
-    paths = [folder / which / f"{name}.npz" for which in ("sentences", "counts")]
+    paths = [folder / which / f"{name}.npz" for which in FOLDERS]
     found: dict[str, np.ndarray] = {}
     for path in filter(Path.exists, paths):
         try:
@@ -223,11 +230,7 @@ def read_study(name: str) -> dict[str, Any]:
     Raises:
         FileNotFoundError: no such study; the message lists those there are.
     """
-    folder = results_folder() / "studies"
-    path = folder / f"{name}.json"
-    if not path.exists():
-        there = ", ".join(sorted(file.stem for file in folder.glob("*.json")))
-        raise FileNotFoundError(f"no study {name!r} in {folder}. There are: {there}")
+    path = _existing(results_folder() / "studies", name, "study")
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -18,15 +18,15 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from attnmt.checks import one_of
-from attnmt.evidence.claims import Claim, ClaimList, Scatter, What, load_claims, power_of
+from attnmt.evidence.claims import Claim, ClaimList, What, load_claims, power_of
 from attnmt.evidence.comparison import (
     AER,
     BLEU_SCORE,
@@ -141,9 +141,7 @@ def sentences(run: Run, part: str, what: str, search: str = "") -> np.ndarray | 
     return array[(lengths >= shortest) & (lengths <= longest)]
 
 
-@lru_cache(maxsize=256)
-def _statistics(name: str) -> dict[str, np.ndarray]:
-    return load_statistics(name)
+_statistics = lru_cache(maxsize=256)(load_statistics)
 
 
 # ------------------------------------------------------------------------------------ judgement
@@ -240,91 +238,73 @@ def judge_runs(claims: ClaimList | None = None, load: Load = recorded) -> list[R
     question stands on its own.
     """
     claims = claims or load_claims()
+    families = Counter(claim.group for claim in claims.claims if claim.judged)
     load = cache(load)
     side = cache(partial(_side, load))  # each system is measured once
-    found: dict[str, Found] = {}
-    missing: dict[str, str] = {}
-    for claim in claims.claims:
-        try:
-            found[claim.id] = _compared(claim, load, side)
-        except NotRecorded as error:
-            missing[claim.id] = str(error)
-    families = Counter(claim.group for claim in claims.claims if claim.judged)
-    decisions: dict[str, Decision] = {}
+    rows = {claim.id: _alone(claim, families[claim.group], load, side) for claim in claims.claims}
     for group, size in families.items():
-        ready = [c.id for c in claims.claims if c.group == group and c.judged and c.id in found]
-        decided = decide([found[id].comparison for id in ready], waiting=size - len(ready))
-        decisions.update(zip(ready, decided, strict=True))
-    rows = []
-    for claim in claims.claims:
-        size = families[claim.group]
-        power = power_of(claim, size) if claim.judged else None
-        if claim.id in missing:
-            rows.append(Row(claim, None, missing=missing[claim.id], power=power))
-            continue
-        one = found[claim.id]
-        seen = power_of(claim, size, one.scatter) if claim.judged else None
-        decision = decisions.get(claim.id) or decide([one.comparison])[0]
-        rows.append(Row(claim, decision, one.means, "", power, seen, one.trained, one.doubled))
-    return rows
+        ready = {
+            id: row.decision.comparison
+            for id, row in rows.items()
+            if row.claim.group == group and row.claim.judged and row.decision
+        }
+        decided = decide(list(ready.values()), waiting=size - len(ready))
+        for id, decision in zip(ready, decided, strict=True):
+            rows[id] = replace(rows[id], decision=decision)
+    return list(rows.values())
 
 
-def _side(load: Load, name: str, seeds: int, metric: What, parts: tuple[str, ...]) -> System:
-    """``SYSTEM-CORPUS`` or ``SYSTEM-CORPUS@SEARCH``; NotRecorded if it lacks something."""
-    stem, _, search = name.partition("@")
+def _alone(claim: Claim, family: int, load: Load, measured_side: Callable[..., System]) -> Row:
+    """A row as if it were the only one of its group; what is missing, where something is.
+
+    ``family`` rows of the group get a verdict, so many does its power count.
+    """
+    row = Row(claim, None, power=power_of(claim, family) if claim.judged else None)
+    if claim.reason or claim.waits:
+        return replace(row, missing=claim.reason or claim.waits)
+    sides = zip((claim.first, claim.second), claim.seeds, strict=True)
+    try:
+        first, second = (measured_side(*side, claim.metric, claim.parts) for side in sides)
+    except NotRecorded as error:
+        return replace(row, missing=str(error))
+    means = first.mean, second.mean
+    if claim.paired:
+        first, second = seed_by_seed(first, second), constant(0)
+    one = compare(first, second, expected=claim.expected, margin=claim.margin, claim=claim.claim)
+    systems = [system for system in (first, second) if not system.fixed]
+    scatter = [Term(each.seed_variance, len(each.scores) - 1) for each in systems], one.sentences
+    stems = zip(claim.stems, claim.seeds, strict=False)  # one stem where the other is a number
+    return replace(
+        row,
+        decision=decide([one])[0],
+        means=means,
+        power_seen=power_of(claim, family, scatter) if claim.judged else None,
+        trained=tuple(trained(stem, load(stem, seeds), load) for stem, seeds in stems),
+        doubled=_doubled(claim, load),
+    )
+
+
+def _side(load: Load, side: str | float, seeds: int, metric: What, parts: Sequence[str]) -> System:
+    """Of a number, of ``SYSTEM-CORPUS`` or ``SYSTEM-CORPUS@SEARCH``.
+
+    Raises:
+        NotRecorded: it lacks something.
+    """
+    if isinstance(side, float):
+        return constant(side)
+    stem, _, search = side.partition("@")
     runs = load(stem, seeds)
     if len(runs) < seeds:
         raise NotRecorded(f"{stem} has {len(runs)} of {seeds} seeds")
-    if metric == "share":
-        return measured(runs, "bleu", parts, search=search)
-    return measured(runs, metric, parts[0], search=search)
-
-
-class Found(NamedTuple):
-    """What the runs of a claim say before it is decided; see :class:`Row`."""
-
-    comparison: Comparison
-    means: tuple[float, float]
-    trained: tuple[Trained, ...]
-    scatter: Scatter
-    doubled: float | None
-
-
-def _compared(claim: Claim, load: Load, measured_side: Callable[..., System]) -> Found:
-    """Raises NotRecorded, which says what is missing."""
-    if not claim.runs or claim.waits:
-        raise NotRecorded(claim.reason or claim.waits)
-    systems = []
-    costs: dict[str, Trained] = {}
-    for side, seeds in zip((claim.first, claim.second), claim.seeds, strict=True):
-        if isinstance(side, float):
-            systems.append(constant(side))
-            continue
-        systems.append(measured_side(side, seeds, claim.metric, claim.parts))
-        stem = side.partition("@")[0]
-        costs[stem] = trained(stem, load(stem, seeds), load)
-    first, second = systems
-    means = first.mean, second.mean
-    if claim.paired:
-        first = seed_by_seed(first, second)
-        second = constant(0)
-    one = compare(first, second, expected=claim.expected, margin=claim.margin, claim=claim.claim)
-    of_systems = [
-        Term(system.seed_variance, len(system.scores) - 1)
-        for system in (first, second)
-        if not system.fixed
-    ]
-    scatter = of_systems, one.sentences
-    return Found(one, means, tuple(costs.values()), scatter, _doubled(claim, load))
+    return measured(runs, "bleu" if metric == "share" else metric, parts, search=search)
 
 
 def _doubled(claim: Claim, load: Load) -> float | None:
     """The difference on the test set after twice the updates; None if a system lacks the runs."""
     score = {"bleu": lambda run: run.bleu.score, "nats": lambda run: math.log(run.test_perplexity)}
-    names = [side for side in (claim.first, claim.second) if isinstance(side, str)]
-    if claim.metric not in score or claim.parts != ("test",) or "@" in "".join(names):
+    if claim.metric not in score or claim.parts != ("test",) or "@" in claim.first:
         return None
-    twice = [load(doubled(name), PAIRS) for name in names]
+    twice = [load(doubled(stem), PAIRS) for stem in claim.stems]
     if len(twice) < 2 or any(len(runs) < PAIRS for runs in twice):
         return None
     first, second = (float(np.mean([score[claim.metric](r) for r in runs])) for runs in twice)
@@ -387,28 +367,31 @@ def _stored(row: Row) -> dict[str, Any]:
     if row.decision is None:
         return stored | {"missing": row.missing}
     one = row.decision.comparison
-    return stored | {
+    numbers = {
         "decision": row.decision.verdict,
-        "difference": _rounded(one.difference),
-        "interval": [_rounded(row.decision.low), _rounded(row.decision.high)],
-        "level": _rounded(row.decision.level),
-        "means": [_rounded(mean) for mean in row.means],
+        "difference": one.difference,
+        "interval": [row.decision.low, row.decision.high],
+        "level": row.decision.level,
+        "means": row.means,
         "covers": one.covers,
-        "over_seeds": _stored_term(one.seeds),
-        "over_sentences": _stored_term(one.sentences),
+        "over_seeds": asdict(one.seeds),
+        "over_sentences": asdict(one.sentences),
         "trained": [asdict(t) | {"cpu_seconds": round(t.cpu_seconds)} for t in row.trained],
-        "doubled": None if row.doubled is None else _rounded(row.doubled),
+        "doubled": row.doubled,
     }
+    return stored | _rounded(numbers)
 
 
-def _stored_term(term: Term) -> dict[str, float | None]:
-    """JSON has no infinity: degrees of freedom without end are null."""
-    degrees = None if math.isinf(term.degrees) else _rounded(term.degrees)
-    return {"variance": _rounded(term.variance), "degrees": degrees}
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{PRECISION}g}")
+def _rounded(value: Any) -> Any:
+    """With all its numbers rounded; JSON has no infinity, so degrees without end are None."""
+    match value:
+        case float():
+            return None if math.isinf(value) else float(f"{value:.{PRECISION}g}")
+        case dict():
+            return {name: _rounded(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_rounded(each) for each in value]
+    return value
 
 
 def _row(claim: Claim, stored: dict[str, Any]) -> Row:
@@ -416,10 +399,10 @@ def _row(claim: Claim, stored: dict[str, Any]) -> Row:
     powers = {name: stored.get(name) for name in ("power", "power_seen")}
     if "decision" not in stored:
         return Row(claim, None, missing=stored["missing"], **powers)
+    terms = [stored["over_seeds"], stored["over_sentences"]]
     one = Comparison(
-        difference=stored["difference"],
-        seeds=_term(stored["over_seeds"]),
-        sentences=_term(stored["over_sentences"]),
+        stored["difference"],
+        *(Term(term["variance"], term["degrees"] or math.inf) for term in terms),
         covers=stored["covers"],
         expected=claim.expected,
         margin=claim.margin,
@@ -429,11 +412,6 @@ def _row(claim: Claim, stored: dict[str, Any]) -> Row:
     sides = tuple(Trained(**side) for side in stored["trained"])
     twice = stored["doubled"]
     return Row(claim, decision, tuple(stored["means"]), trained=sides, doubled=twice, **powers)
-
-
-def _term(stored: dict[str, float | None]) -> Term:
-    degrees = stored["degrees"]
-    return Term(stored["variance"], math.inf if degrees is None else degrees)
 
 
 if __name__ == "__main__":
