@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
-from sacrebleu.metrics import BLEU, CHRF, BLEUScore, CHRFScore
+from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest, Result
 
 from attnmt.batches import by_length, make_batch
@@ -23,10 +23,6 @@ from attnmt.vocab import SPECIALS, UNK
 
 Side = Sequence[str]  # a sentence for each pair: what a system wrote, or the references
 MOST_NATS = 700  # nats a token: exp of much more is no number
-SACREBLEU_OPTIONS: dict[bool, dict[str, Any]] = {
-    False: {},
-    True: {"tokenize": "none", "force": True},
-}  # force: without a warning
 CHRF_ORDER = 6  # characters of the longest n-grams that chrF counts
 ONE_WORD = "⟨unk⟩"  # sacreBLEU's tokeniser leaves it in one piece, but cuts <unk> into three words
 
@@ -127,9 +123,9 @@ def bleu(
     """
     flag(lowercase=lowercase, tokenised=tokenised)
     one_of(sorted(BLEU.TOKENIZERS), tokeniser=tokeniser)
-    how = {"tokenize": tokeniser} if tokeniser != "13a" else SACREBLEU_OPTIONS[tokenised]
+    parted = "none" if tokenised else tokeniser
     try:
-        metric = BLEU(lowercase=lowercase, **how)
+        metric = BLEU(lowercase=lowercase, tokenize=parted, force=tokenised)  # without a warning
     except (ImportError, RuntimeError) as error:
         why = str(error).strip().splitlines()[0]
         raise ValueError(f"sacreBLEU's tokeniser {tokeniser} does not run here: {why}") from error
@@ -182,16 +178,13 @@ def _corpus_score(
     ours = unknown_as_one_word(hypotheses)
     result = metric.corpus_score(ours, [_nfc(references)], n_bootstrap=max(1, bootstrap))
     signature = str(metric.get_signature())
-    low, high = _interval(result, signature) if bootstrap else (None, None)
-    return result, signature, low, high
-
-
-def _interval(result: BLEUScore | CHRFScore, signature: str) -> tuple[float, float]:
-    """The bootstrap interval that sacreBLEU found: its report as JSON is the public way to it."""
+    if not bootstrap:
+        return result, signature, None, None
+    # its report as JSON is the public way to the interval
     report = json.loads(result.format(width=12, signature=signature, is_json=True))
     mean = report.get("confidence_mean", 0.0)  # left out where all resamples have a BLEU of 0
     half = report.get("confidence_var", 0.0)
-    return mean - half, mean + half
+    return result, signature, mean - half, mean + half
 
 
 def unknown_as_one_word(sentences: Side) -> list[str]:
@@ -217,8 +210,9 @@ def bleu_statistics(
         TypeError, ValueError: as :func:`bleu`.
     """
     _check(hypotheses, references)
+    tokeniser = "none" if tokenised else "13a"
     # the order that is effective is of no effect on what is counted
-    metric = BLEU(lowercase=lowercase, effective_order=True, **SACREBLEU_OPTIONS[tokenised])
+    metric = BLEU(lowercase=lowercase, effective_order=True, tokenize=tokeniser, force=tokenised)
     rows = []
     for ours, reference in zip(unknown_as_one_word(hypotheses), references, strict=True):
         one = metric.sentence_score(ours, _nfc([reference]))
@@ -344,8 +338,8 @@ def paired_bootstrap(
     return PairedBleu(first.score, second.score, difference, p_value=p_value, signature=signature)
 
 
-def texts(model: Model, translations: Sequence[Translation]) -> list[str]:
-    """Translations as sentences: their words joined.
+def texts(model: Model, translations: Sequence[Translation], tokenised: bool = False) -> list[str]:
+    """Translations as sentences: their words joined, or with spaces between them.
 
     >>> from attnmt import grammar_corpus, rnnsearch
     >>> corpus = grammar_corpus(train=20, valid=2, test=3, long=0, names=0)
@@ -354,7 +348,9 @@ def texts(model: Model, translations: Sequence[Translation]) -> list[str]:
     >>> texts(model, [Translation(["the", "dog", "sleeps", "."], score=-1.0, alignment=None)])
     ['the dog sleeps.']
     """
-    return [model.target_vocabulary.detokenise(translation.words) for translation in translations]
+    if tokenised:
+        return [" ".join(model.target_vocabulary.units.join(one.words)) for one in translations]
+    return [model.target_vocabulary.detokenise(one.words) for one in translations]
 
 
 def references(pairs: Sequence[Pair], tokenised: bool = False) -> list[str]:
@@ -381,8 +377,7 @@ def bleu_by_protocol(
     if not model.target_vocabulary.lower:
         scores.append(bleu(printed, theirs))
     if words:
-        ours = [" ".join(model.target_vocabulary.units.join(one.words)) for one in found]
-        theirs = references(pairs, tokenised=True)
+        ours, theirs = texts(model, found, tokenised=True), references(pairs, tokenised=True)
         scores.append(bleu(ours, theirs, lowercase=True, tokenised=True))
     return scores
 

@@ -15,9 +15,9 @@ from attnmt.book.tables import NOTHING, table, with_range
 from attnmt.corpus import multi30k
 from attnmt.decoding import TextTranslation, Translation, greedy
 from attnmt.evidence.plan import read_plan
-from attnmt.evidence.record import as_scored, record
+from attnmt.evidence.record import record
 from attnmt.evidence.store import Run, load_run
-from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, references
+from attnmt.metrics import Bleu, Bucket, bleu, bleu_by_length, references, texts
 from attnmt.model import Translator
 from attnmt.pairs import Corpus, Pair
 from attnmt.recipes import Recipe
@@ -99,7 +99,7 @@ def translate_test(model: Translator, corpus: Corpus) -> Translated:
     some = list(corpus.test[:TEST_PAIRS])
     pairs = some + list(corpus.long[:TEST_PAIRS])
     translations = greedy(model, [pair.source for pair in pairs])
-    sentences = as_scored(model, translations, corpus)
+    sentences = texts(model, translations, corpus.bleu_of_words)
     expected = references(pairs, corpus.bleu_of_words)
     how = {"lowercase": True, "tokenised": corpus.bleu_of_words}
     count = len(some)

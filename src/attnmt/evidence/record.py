@@ -151,13 +151,6 @@ def bleu_of_lengths(translations: Mapping[str, list[str]], corpus: Corpus) -> li
     )
 
 
-def as_scored(model: Translator, found: Sequence[Translation], corpus: Corpus) -> list[str]:
-    """Translations as BLEU reads them."""
-    if corpus.bleu_of_words:
-        return [" ".join(model.target_vocabulary.units.join(one.words)) for one in found]
-    return texts(model, found)
-
-
 def measure(
     model: Translator, corpus: Corpus, searches: Sequence[str] = ()
 ) -> tuple[Statistics, dict[str, list[str]], float]:
@@ -181,7 +174,7 @@ def measure(
         began = time.process_time()
         found = greedy(model, [pair.source for pair in pairs])
         search_cpu_seconds += time.process_time() - began
-        ours = translations[part] = as_scored(model, found, corpus)
+        ours = translations[part] = texts(model, found, corpus.bleu_of_words)
         theirs = references(getattr(whole, part), corpus.bleu_of_words)
         counted = {
             "bleu": count(ours, theirs),
@@ -190,15 +183,13 @@ def measure(
             "known": np.isin(np.arange(len(pairs)), without_unknown(pairs, model)),
             "length": np.array([len(pair.source) for pair in getattr(whole, part)]),
         }
-        if corpus.target_language == "en":
-            units = model.target_vocabulary.units
-            counted["negations"] = np.array([units.join(x.words).count("not") for x in found])
         if model.attends and pairs[0].sure is not None:
             counted["aer"] = alignment_statistics(force_align(model, pairs), pairs)
         if model.attends and not corpus.pieces:
             counted |= {"monotone": monotone_steps(found), "entropy": entropies(found)}
         for name, search in further.items():
-            counted[f"{name}_bleu"] = count(as_scored(model, search(pairs, found), corpus), theirs)
+            again = texts(model, search(pairs, found), corpus.bleu_of_words)
+            counted[f"{name}_bleu"] = count(again, theirs)
         statistics |= {f"{part}_{what}": rows for what, rows in counted.items()}
     if model.attends and corpus.name == GOLD_CORPUS:
         units = model.source_vocabulary.units, model.target_vocabulary.units

@@ -6,8 +6,8 @@ cannot be reached, it reads from these files. A run is three of them:
 - ``NAME.json``: the model, the recipe, the learning curve, the scores, some translated samples;
 - ``sentences/NAME.npz``: for each test sentence, the counts that BLEU, AER and perplexity add up,
   so that two runs can be compared sentence by sentence;
-- ``counts/NAME.npz``: the counts of each translation that came later, those of chrF and of *not*.
-  They have a file of their own because the verdicts hold a checksum of ``sentences``.
+- ``counts/NAME.npz``: those of chrF, which came later. They have a file of their own because the
+  verdicts hold a checksum of ``sentences``.
 
 What a study measured is one file, ``studies/NAME.json``.
 
@@ -89,7 +89,6 @@ RUN = TypeAdapter(Run)
 
 
 FOLDERS = ("sentences", "counts")
-COUNTS = ("chrf", "negations")  # how the names of arrays end that lie in counts/
 Statistics = Mapping[str, np.ndarray]
 
 
@@ -101,7 +100,7 @@ def save_run(run: Run, statistics: Statistics | None = None, folder: Path | None
         arrays = {
             name: packed_chrf(rows) if "_chrf" in name else rows
             for name, rows in (statistics or {}).items()
-            if name.endswith(COUNTS) == (which == "counts")
+            if name.endswith("_chrf") == (which == "counts")
         }
         if arrays:
             write_aside(folder / which / f"{run.name}.npz", zipped(arrays))
@@ -180,10 +179,9 @@ def load_statistics(name: str, folder: Path | None = None) -> dict[str, np.ndarr
         Arrays with a row for each sentence of a part of the corpus, namely ``PART_bleu``
         (:func:`.bleu_statistics`), ``PART_chrf`` (:func:`.chrf_statistics`), ``PART_losses``
         (:func:`.sentence_losses`), ``PART_aer`` (:func:`.alignment_statistics`, where alignments
-        are known and the model attends), ``PART_length`` (words of the source), ``PART_known``
-        (whether both vocabularies have all of its words), and ``PART_negations`` (how often an
-        English translation says *not*); for a model that attends ``PART_monotone``
-        (:func:`.monotone_steps`) and ``PART_entropy`` (:func:`.entropies`); and
+        are known and the model attends), ``PART_length`` (words of the source), and ``PART_known``
+        (whether both vocabularies have all of its words); for a model that attends
+        ``PART_monotone`` (:func:`.monotone_steps`) and ``PART_entropy`` (:func:`.entropies`); and
         ``PART_SEARCH_bleu`` of each further search. ``gold_aer`` is of the captions that have gold
         links. Runs on captions that were recorded before chrF was counted have none of it.
 
