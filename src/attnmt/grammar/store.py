@@ -1,26 +1,28 @@
 """The parts of a corpus, drawn by the grammar and kept on disk: the second time they are only read.
 
-A file is gzipped text: its key and the parts' names, then a sample a line, in columns. The key
-tells with which arguments, source and word lists it was drawn. A file with another key, or a
-damaged one, is not read, and where nothing can be written the samples are drawn each time: nothing
+A file is gzipped JSON. Its name tells with which arguments, source and word lists it was drawn. A
+damaged one is not read, and where nothing can be written the samples are drawn each time: nothing
 but time depends on these files, and anyone may delete them.
 """
 
 import gc
 import gzip
 import hashlib
+import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from sys import intern
+
+from pydantic import TypeAdapter, ValidationError
 
 from attnmt.files import write_aside
 from attnmt.grammar import Grammar, Sample, fill, quotas, words
 
 Parts = dict[str, list[Sample]]
+PARTS = TypeAdapter(Parts)
 WORTHWHILE = 2_000  # fewer samples are not kept: they are soon drawn
 MOST_FILES = 20  # the oldest are removed: every edit of the grammar leaves some that fit no more
 
@@ -60,15 +62,15 @@ def draw_once(folders: list[Callable[[], Path]], *arguments) -> Parts:
     looked into. One that is out of reach is no error.
     """
     key = hashlib.sha256(f"{arguments} {digest()}".encode()).hexdigest()
-    paths = [folder / f"{key[:32]}.gz" for folder in writable(folders)]
+    paths = [folder / f"{key}.gz" for folder in writable(folders)]
     for path in paths:
-        if parts := read(path, key):
+        if parts := read(path):
             return parts
     parts = draw(*arguments)
     if sum(map(len, parts.values())) >= WORTHWHILE:
         for path in paths:
             with suppress(OSError):
-                write(path, key, parts)
+                write(path, parts)
                 break
     return parts
 
@@ -97,42 +99,17 @@ def writable(folders: list[Callable[[], Path]]) -> list[Path]:
 # --------------------------------------------------------------------------------------- files
 
 
-def read(path: Path, key: str) -> Parts | None:
-    """The samples of a file; None if it is missing, damaged, or not that of the key."""
+def read(path: Path) -> Parts | None:
+    """The samples of a file; None if it is missing or damaged."""
     try:
-        head, *lines = gzip.decompress(path.read_bytes()).decode().split("\n")
-    except (OSError, EOFError, zlib.error):
+        return PARTS.validate_json(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError, zlib.error, ValidationError):
         return None
-    there, *names = head.split(" ")
-    if there != key:
-        return None
-    parts: Parts = {name: [] for name in names}
-    for line in lines:
-        part, *columns = line.split("\t")
-        german, english, german_classes, english_classes = (
-            tuple(map(intern, column.split())) for column in columns[:4]
-        )
-        sure, possible = (frozenset(map(link, column.split())) for column in columns[4:])
-        sample = Sample(german, english, sure, possible, german_classes, english_classes)
-        parts[part].append(sample)
-    return parts
 
 
-def write(path: Path, key: str, parts: Parts) -> None:
+def write(path: Path, parts: Parts) -> None:
     """Write a file, and remove the oldest. Raises OSError if it cannot be written."""
-    lines = [" ".join([key, *parts])]
-    for part, samples in parts.items():
-        for german, english, sure, possible, *classes in samples:
-            links = [[f"{i}-{j}" for i, j in sorted(some)] for some in (sure, possible)]
-            columns = [part, *map(" ".join, (german, english, *classes, *links))]
-            lines.append("\t".join(columns))
-    write_aside(path, gzip.compress("\n".join(lines).encode(), compresslevel=3))
+    content = json.dumps(parts, default=sorted)  # a set of links as they were drawn, in order
+    write_aside(path, gzip.compress(content.encode(), compresslevel=3))
     for old in sorted(path.parent.iterdir(), key=os.path.getmtime)[:-MOST_FILES]:
         old.unlink(missing_ok=True)
-
-
-@cache
-def link(text: str) -> tuple[int, int]:
-    """A link as it is written: 3-5 is (3, 5)."""
-    german, english = text.split("-")
-    return int(german), int(english)
