@@ -22,7 +22,7 @@ from attnmt import alignment_error_rate, force_align, multi30k
 from attnmt.evidence.links import BY, best_possible, diagonal, gold_links, gold_pairs
 from attnmt.evidence.store import load_run
 from attnmt.pairs import Corpus, Link, Pair
-from studies.study import head_of, open_store, recorded_on, save_store, store_of, trained_model
+from studies.study import open_store, recorded_on, save_store, store_of, trained_model
 
 STORE = store_of(__file__)
 TRAIN = 29_000
@@ -111,15 +111,15 @@ def reached(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[str, list
 def main() -> None:
     """Fill the store."""
     corpus = multi30k("de-en", train=TRAIN)
-    head = head_of(__file__) | {
-        "corpus": corpus.fingerprint,
-        "words": [sum(gold.words[side] for gold in gold_links()) for side in (0, 1)],
-        "links": counts(),
-        "iterations": ITERATIONS,
-        "nltk": version("nltk"),
-        "sacremoses": version("sacremoses"),
-    }
-    store = open_store(STORE, head)
+    store = open_store(
+        STORE,
+        corpus=corpus.fingerprint,
+        words=[sum(gold.words[side] for gold in gold_links()) for side in (0, 1)],
+        links=counts(),
+        iterations=ITERATIONS,
+        nltk=version("nltk"),
+        sacremoses=version("sacremoses"),
+    )
     if "aer" not in store:
         began = time.process_time()
         store["aer"] = yardsticks(corpus)

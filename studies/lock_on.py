@@ -21,7 +21,7 @@ from attnmt.evidence.links import gold_mass, spread_of_scores
 from attnmt.fast import sooner
 from attnmt.model import Translator, seeded
 from attnmt.pairs import Corpus
-from studies.study import head_of, open_store, save_store, store_of
+from studies.study import open_store, save_store, store_of
 
 STORE = store_of(__file__)
 SEEDS = (0, 1)
@@ -86,14 +86,13 @@ def watch(model: Translator, corpus: Corpus, seed: int) -> dict:
 def main() -> None:
     """Fill the store."""
     corpus = grammar_corpus(train=MOST_UPDATES * BATCH)
-    head = {
-        **head_of(__file__),
-        "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
-        "columns": ["update", "gold mass", "perplexity"],
-        "locked_above": LOCKED,
-        "most_updates": MOST_UPDATES,
-    }
-    store = open_store(STORE, head)
+    store = open_store(
+        STORE,
+        corpus={"name": corpus.name, "fingerprint": corpus.fingerprint},
+        columns=["update", "gold mass", "perplexity"],
+        locked_above=LOCKED,
+        most_updates=MOST_UPDATES,
+    )
     none_yet = {score: {str(size): [] for size in SIZES} for score in SCALED}
     for seed in SEEDS:
         for score, by_size in store.setdefault("scores", none_yet).items():

@@ -38,7 +38,7 @@ from attnmt.fast import sooner
 from attnmt.metrics import texts
 from attnmt.model import evaluating
 from attnmt.pairs import Corpus, Pair
-from studies.study import head_of, open_store, save_store, store_of
+from studies.study import open_store, save_store, store_of
 
 STORE = store_of(__file__)
 SEEDS = (0, 1)
@@ -253,13 +253,13 @@ def planned() -> list[tuple[str, int]]:
 def main() -> None:
     """Train what is missing, then measure what it costs."""
     corpus = long_corpus()
-    head = head_of(__file__) | {
-        "corpus": {"fingerprint": corpus.fingerprint},
-        "recipe": asdict(RECIPE),
-        "train": [len(pairs) for pairs in buckets(corpus.train)],
-        "test": [about(pairs) for pairs in buckets(corpus.test)],
-    }
-    store = open_store(STORE, head)
+    store = open_store(
+        STORE,
+        corpus={"fingerprint": corpus.fingerprint},
+        recipe=asdict(RECIPE),
+        train=[len(pairs) for pairs in buckets(corpus.train)],
+        test=[about(pairs) for pairs in buckets(corpus.test)],
+    )
     runs = store.setdefault("runs", [])
     for system, seed in planned():
         if (system, seed) not in {(run["system"], run["seed"]) for run in runs}:

@@ -11,7 +11,6 @@ what is stored is not trained again. Usage: make study NAME=score_recipes
 """
 
 import time
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -21,7 +20,7 @@ from attnmt import Recipe, Translator, fit
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import load_corpus, model_arguments, read_plan
 from attnmt.pairs import Corpus
-from studies.study import head_of, open_store, save_store, store_of
+from studies.study import open_store, save_store, store_of
 
 STORE = store_of(__file__)
 SEED = 1_000  # of the first weights and of the batches
@@ -45,11 +44,6 @@ def first_weights(system: str) -> tuple[str, ...]:
     """The kinds of first weights that a system of the plan is tried with."""
     general = read_plan()["systems"][system]["score"] == "general"
     return ("torch", "paper", "identity") if general else ("torch", "paper")
-
-
-def settings(system: str) -> Iterator[tuple[str, float]]:
-    """First weights and share of the learning rate of each trial of a system."""
-    return product(first_weights(system), SHARES)
 
 
 def recipe(corpus_name: str, share: float) -> Recipe:
@@ -97,13 +91,12 @@ def trial(corpus: Corpus, corpus_name: str, system: str, init: str, share: float
 
 def main() -> None:
     """Make the trials that are missing, system by system."""
-    store = open_store(STORE, head_of(__file__) | {"seed": SEED, "epochs": EPOCHS})
+    store = open_store(STORE, seed=SEED, epochs=EPOCHS)
     trials = store.setdefault("trials", {name: [] for name in EPOCHS})
     for name in EPOCHS:
         corpus = load_corpus(name)
         for system in SYSTEMS[name]:
-            for init, share in settings(system):
-                key = (system, init, share)
+            for key in product([system], first_weights(system), SHARES):
                 if key in {(t["system"], t["first_weights"], t["share"]) for t in trials[name]}:
                     continue
                 trials[name].append(trial(corpus, name, *key))

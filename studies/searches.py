@@ -9,8 +9,8 @@ Usage: make study NAME=searches
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from attnmt.evidence.plan import load_corpus
 from attnmt.evidence.store import load_statistics, recorded
 from attnmt.metrics import bleu_statistics, texts
 from attnmt.pairs import Pair
-from studies.study import head_of, open_store, save_store, store_of, trained_model
+from studies.study import open_store, save_store, store_of, trained_model
 
 STORE = store_of(__file__)
 CORPUS = "grammar"
@@ -32,6 +32,10 @@ SEEDS = 5  # at most
 WIDTHS = (2, 5, 10, 25)
 PENALTIES = (0.0, 1.0)
 FURTHER = ((5, 0.5), (5, 1.5))  # widths and penalties beside all of those
+SEARCHES = {
+    f"beam {width}, alpha {penalty}": {"beam": width, "length_penalty": penalty}
+    for width, penalty in (*product(WIDTHS, PENALTIES), *FURTHER)
+}
 BASELINES = ("greedy", "beam 5, alpha 0.0")  # over which gains have a standard error
 SEARCHED = ("test", "long")
 CLOSE = 0.05  # BLEU by which a model may differ from its recorded run, on another processor
@@ -85,23 +89,14 @@ class Judge:
         return dict(zip(names, gains.std(axis=0, ddof=1).round(4).tolist(), strict=True))
 
 
-def searches() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The name of each search, and its arguments."""
-    for width in WIDTHS:
-        for penalty in PENALTIES:
-            yield f"beam {width}, alpha {penalty}", {"beam": width, "length_penalty": penalty}
-    for width, penalty in FURTHER:
-        yield f"beam {width}, alpha {penalty}", {"beam": width, "length_penalty": penalty}
-
-
 def searched(model: Searchable, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """The scores of greedy search and of each of :func:`searches`, and the errors of their gains.
+    """The scores of greedy search and of each of ``SEARCHES``, and the errors of their gains.
 
     A beam's "cpu_seconds" are those of its search.
     """
     judge = Judge(model, pairs)
     scores = {"greedy": judge.score("greedy", judge.greedy)}
-    for name, how in searches():
+    for name, how in SEARCHES.items():
         began = time.process_time()
         translations = beam_search(model, judge.sentences, **how)
         seconds = round(time.process_time() - began, 1)
@@ -161,20 +156,19 @@ def together(names: Sequence[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Fill the store, one run after the other, then the ensembles."""
-    fingerprint = load_corpus(CORPUS).fingerprint
-    store = open_store(STORE, head_of(__file__) | {"corpus": fingerprint})
+    """Fill the store, one run of a system after the other, then their ensemble."""
+    store = open_store(STORE, corpus=load_corpus(CORPUS).fingerprint)
     runs = store.setdefault("runs", {})
     ensembles = store.setdefault("ensembles", {})
-    members = {
-        system: [run.name for run in recorded(f"{system}-{CORPUS}", SEEDS)] for system in SYSTEMS
-    }
-    steps = [(runs, name, partial(of_run, name)) for some in members.values() for name in some]
-    for system, some in members.items():
-        if len(some) > 1:
-            steps.append((ensembles, f"{system}, {len(some)} seeds", partial(together, some)))
-    for place, name, compute in steps:
-        if name not in place:
-            place[name] = compute()
-            print(name, flush=True)
+    for system in SYSTEMS:
+        names = [run.name for run in recorded(f"{system}-{CORPUS}", SEEDS)]
+        for name in names:
+            if name not in runs:
+                runs[name] = of_run(name)
+                save_store(STORE, store)
+                print(name, flush=True)
+        ensemble = f"{system}, {len(names)} seeds"
+        if len(names) > 1 and ensemble not in ensembles:
+            ensembles[ensemble] = together(names)
             save_store(STORE, store)
+            print(ensemble, flush=True)

@@ -50,22 +50,20 @@ def store_of(file: str) -> Path:
     return STUDIES / f"{Path(file).stem}.json"
 
 
-def head_of(file: str) -> dict[str, Any]:
-    """How a store begins: with the command that makes it again, and the versions."""
-    return {"command": f"make study NAME={Path(file).stem}", "versions": versions()}
-
-
 def versions() -> dict[str, str]:
     """What the numbers depend on, beside the code."""
     return {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]}
 
 
-def open_store(path: Path, head: dict) -> dict:
-    """The store as it stands: ``head``, and whatever else an earlier start left.
+def open_store(path: Path, **settings: Any) -> dict:
+    """The store as it stands: what makes it, and whatever else an earlier start left.
+
+    That is the command that makes it again, the versions and the settings.
 
     Raises:
         SystemExit: the file is of another corpus. It is left as it is.
     """
+    head = {"command": f"make study NAME={path.stem}", "versions": versions()} | settings
     if not path.exists():
         return head
     old = json.loads(path.read_text(encoding="utf-8"))
