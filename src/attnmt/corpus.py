@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from attnmt.checks import ArgumentError, as_python, file_name, flag, one_of, whole
-from attnmt.grammar import Sample, written
+from attnmt.grammar.generate import written
+from attnmt.grammar.phrases import Sample
 from attnmt.grammar.store import draw_once, uncollected
 from attnmt.pairs import Corpus, Pair, take_pairs, warn_of_text, without_long_pieces
 from attnmt.text import data_folder, default_folder, raw_pairs, read_pairs

@@ -1,7 +1,7 @@
 """What a model was trained on: its corpus, found again, or another one that fits it."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
@@ -43,32 +43,34 @@ def corpus_of(
     """
     one_of(PARTS, part=part)
     facts = getattr(model, "trained_on", None)  # a model of one's own may lack it
+    silent = f"{path} does not say what it was trained on"
+    told: list[str] = []
+    own = None
     if settings is None:
         if not facts:
-            raise ArgumentError(
-                f"{path} does not say what it was trained on: it was saved by an older version, or "
-                "never trained. Name a corpus"
-            )
+            older = "it was saved by an older version, or never trained"
+            raise ArgumentError(f"{silent}: {older}. Name a corpus")
         found = own = _made_again(facts, makers, path)
     else:
         found = _fitting(model, makers, dict(settings), path)
-        own = None
-        try:
-            own = _made_again(facts, makers, path) if facts else None
-        except (ValueError, OSError) as error:
-            warnings.warn(str(error), TextWarning, stacklevel=2)
         if not facts:
-            unknown = f"{path} does not say what it was trained on, so nobody can tell whether "
-            unknown += f"sentences of {part} were training sentences"
-            warnings.warn(unknown, TextWarning, stacklevel=2)
-        elif found.name != facts["name"]:
-            other = f"{path} was trained on {facts['name']}, and is measured on {found.name}"
-            warnings.warn(other, TextWarning, stacklevel=2)
-        _warn_of_strangers(model, getattr(found, part), path, part)
-    count = 0 if own is None else same_sentences(own.train, getattr(found, part))
+            unknown = f"so nobody can tell whether sentences of {part} were training sentences"
+            told.append(f"{silent}, {unknown}")
+        else:
+            try:
+                own = _made_again(facts, makers, path)
+            except (ValueError, OSError) as error:
+                told.append(str(error))
+            if found.name != facts["name"]:
+                other = f"is measured on {found.name}"
+                told.append(f"{path} was trained on {facts['name']}, and {other}")
+        told += _strangers(model, getattr(found, part), path, part)
+    pairs = getattr(found, part)
+    count = 0 if own is None else same_sentences(own.train, pairs)
     if count and part != "train":
-        total = len(getattr(found, part))
-        message = f"{count:,} of {total:,} sentences of {part} were training sentences of {path}"
+        of = f"of {len(pairs):,} sentences of {part}"
+        told.append(f"{count:,} {of} were training sentences of {path}")
+    for message in told:
         warnings.warn(message, TextWarning, stacklevel=2)
     return found
 
@@ -85,18 +87,17 @@ def _bare(pair: Pair) -> str:
     return "".join(pair.source_text.lower().split())
 
 
-def _warn_of_strangers(model: Any, pairs: Sequence[Pair], path: str, part: str) -> None:
-    """Say so where most words of a side are unknown to a model: is it the right corpus?"""
+def _strangers(model: Any, pairs: Sequence[Pair], path: str, part: str) -> Iterator[str]:
+    """A line where most words of a side are unknown to a model: is it the right corpus?"""
     for side in ("source", "target"):
         vocabulary = getattr(model, f"{side}_vocabulary")
         words = [word for pair in pairs[:SAMPLE] for word in getattr(pair, side)]
         unknown = sum(UNK in vocabulary.encode(vocabulary.units.split([word])) for word in words)
         if 2 * unknown > len(words):
-            message = (
+            yield (
                 f"{unknown:,} of {len(words):,} {side} words of {part} are unknown to {path}: "
                 "has the corpus its languages, its direction and its case?"
             )
-            warnings.warn(message, TextWarning, stacklevel=3)
 
 
 def _made_again(

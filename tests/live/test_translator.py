@@ -17,7 +17,7 @@ from attnmt.book.live.weights import FOLDER as WEIGHTS
 from attnmt.book.live.weights import SHOWN, load_compact, save_compact
 from attnmt.decoding import on_words
 from attnmt.evidence.models import concat_fixed
-from attnmt.grammar import written
+from attnmt.grammar.generate import written
 from attnmt.text.subwords import Pieces, in_pieces
 from attnmt.vocab import UNK, abbreviations, tokenise
 

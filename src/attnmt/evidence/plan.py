@@ -90,19 +90,15 @@ def planned(*tiers: str) -> dict[str, tuple[str, str, int]]:
 
 
 @cache
-def load_corpus(name: str, **others: Any) -> Corpus:
-    """A corpus of the plan, with as many training pairs as that says.
-
-    Args:
-        name: as the plan calls it.
-        others: arguments of the corpus that the plan leaves as they are, such as ``test``.
+def load_corpus(name: str) -> Corpus:
+    """A corpus by its name in the plan, with as many training pairs as that says.
 
     Raises:
         DataUnavailable: its text is neither on this machine nor to be had.
     """
     of_corpus = read_plan()["corpora"][name]
     make = CORPORA[of_corpus.get("corpus", name)]
-    return make(train=of_corpus["train"], **of_corpus.get("arguments", {}), **others)
+    return make(train=of_corpus["train"], **of_corpus.get("arguments", {}))
 
 
 def model_arguments(system: str, corpus_name: str) -> dict[str, Any]:

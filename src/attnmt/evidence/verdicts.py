@@ -112,33 +112,35 @@ def measured(
         return by_scores([run.history.cpu_seconds for run in runs])
     parts = (part,) if isinstance(part, str) else tuple(part)
     arrays = [[sentences(run, each, what, search=search) for each in parts] for run in runs]
-    if any(array is None for of_run in arrays for array in of_run):
-        how = f" with the search {search!r}" if search else ""
-        raise NotRecorded(f"{runs[0].name}: no {what} of {part!r}{how} was recorded")
     metric = METRICS[what]
     return by_sentences(arrays, metric if len(parts) == 1 else share(metric))
 
 
-def sentences(run: Run, part: str, what: str, search: str = "") -> np.ndarray | None:
-    """A run's statistics (sentences, k) of a part of the test set; None if they were not kept.
+def sentences(run: Run, part: str, what: str, search: str = "") -> np.ndarray:
+    """A run's statistics (sentences, k) of a part of the test set, as of :func:`measured`.
 
-    The arrays are those of :func:`.load_statistics`: PART_WHAT, or PART_SEARCH_WHAT for another
-    search; PART_length has the words of each source, PART_known whether a sentence has no unknown
-    word. The alignment error of captions is of the pairs with gold links, which are a part of test.
+    The arrays are those of :func:`.load_statistics`. The alignment error of captions is of the
+    pairs with gold links, which are a part of test.
+
+    Raises:
+        NotRecorded: they were not kept.
     """
     arrays = _statistics(run.name)
     name, _, chosen = part.partition(":")
-    array = arrays.get("_".join(filter(None, [name, search, KEPT_AS.get(what, what)])))
-    if array is None and (part, what) == ("test", "aer"):
-        return arrays.get("gold_aer")
-    if array is None or not chosen:
-        return array
+    key = "_".join(filter(None, [name, search, KEPT_AS.get(what, what)]))
+    if key == "test_aer" and key not in arrays:
+        key = "gold_aer"
+    needed = [key, f"{name}_known"] if chosen == "known" else [key]
+    if not all(one in arrays for one in needed):
+        how = f" with the search {search!r}" if search else ""
+        raise NotRecorded(f"{run.name}: no {what} of {part!r}{how} was recorded")
+    if not chosen:
+        return arrays[key]
     if chosen == "known":
-        known = arrays.get(f"{name}_known")
-        return None if known is None else array[known.astype(bool)]
+        return arrays[key][arrays[f"{name}_known"].astype(bool)]
     shortest, longest = (int(end) for end in chosen.split("-"))
     lengths = arrays[f"{name}_length"]
-    return array[(lengths >= shortest) & (lengths <= longest)]
+    return arrays[key][(lengths >= shortest) & (lengths <= longest)]
 
 
 _statistics = lru_cache(maxsize=256)(load_statistics)

@@ -19,7 +19,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from attnmt.files import write_aside
-from attnmt.grammar import Grammar, Sample, fill, quotas, words
+from attnmt.grammar.generate import Grammar, fill, quotas
+from attnmt.grammar.phrases import Sample
+from attnmt.grammar.words import LEXICON
 
 Parts = dict[str, list[Sample]]
 PARTS = TypeAdapter(Parts)
@@ -79,7 +81,7 @@ def draw_once(folders: list[Callable[[], Path]], *arguments) -> Parts:
 def digest() -> str:
     """A checksum of what decides which samples are drawn: this package's source and lexicon."""
     checksum = hashlib.sha256()
-    for folder, kind in ((Path(__file__).parent, "*.py"), (words.LEXICON, "*.tsv")):
+    for folder, kind in ((Path(__file__).parent, "*.py"), (LEXICON, "*.tsv")):
         for path in sorted(folder.glob(kind)):
             checksum.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     return checksum.hexdigest()

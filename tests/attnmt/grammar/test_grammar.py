@@ -6,14 +6,8 @@ from pathlib import Path
 import alone
 import pytest
 
-from attnmt.grammar import (
-    Grammar,
-    fill,
-    fresh_names,
-    lexicon,
-    linked,
-    quotas,
-)
+from attnmt.grammar.generate import Grammar, fill, linked, quotas
+from attnmt.grammar.words import fresh_names, lexicon
 
 LENGTHS = quotas(3_000, range(4, 23))
 CHECKED = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8").split("\n\n")[1:]
@@ -43,7 +37,7 @@ def test_every_machine_draws_the_same_words_and_links(seed):
     """In processes whose sets and dictionaries are in another order."""
     code = (
         "import hashlib\n"
-        "from attnmt.grammar import Grammar, fill, quotas\n"
+        "from attnmt.grammar.generate import Grammar, fill, quotas\n"
         "s = fill(Grammar(3), quotas(300, range(4, 41)), 0, set())\n"
         "text = repr([(x.german, x.english, sorted(x.sure), sorted(x.possible)) for x in s])\n"
         "print(hashlib.sha256(text.encode()).hexdigest()[:16])\n"

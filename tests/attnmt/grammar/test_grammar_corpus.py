@@ -6,7 +6,7 @@ import pytest
 
 from attnmt import grammar_corpus
 from attnmt.corpus import _pair
-from attnmt.grammar import Grammar, fill, quotas
+from attnmt.grammar.generate import Grammar, fill, quotas
 
 SMALL = {"train": 1_500, "valid": 100, "test": 200, "long": 60, "names": 60}
 
