@@ -32,6 +32,7 @@ conjunction, pronoun or *to* that opens the clause.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from itertools import accumulate
 
 from attnmt.grammar.clauses import PLAIN, Clauses
@@ -194,25 +195,20 @@ def commas(tokens: list[Token]) -> list[Token]:
 
 def linked(german: list[Token], english: list[Token]) -> Sample:
     """Turn shared ids into links: sure if both tokens hold the id surely, else possible."""
-    surely = defaultdict(list)  # of an id, the German words that hold it
-    possibly = defaultdict(list)
-    for i, (_, _, sure, possible) in enumerate(german):
-        for key in sure:
-            surely[key].append(i)
-        for key in possible:
-            possibly[key].append(i)
-    links = []
-    doubtful = []
-    for j, (_, _, sure, possible) in enumerate(english):
-        for key in sure:
-            links += [(i, j) for i in surely[key]]
-            doubtful += [(i, j) for i in possibly[key]]
-        for key in possible:
-            doubtful += [(i, j) for i in surely[key] + possibly[key]]
+
+    def shared(ids: Callable[[Token], tuple]) -> frozenset[tuple[int, int]]:
+        holders = defaultdict(list)  # of an id, its German words
+        for i, token in enumerate(german):
+            for key in ids(token):
+                holders[key].append(i)
+        asked = ((key, j) for j, token in enumerate(english) for key in ids(token))
+        return frozenset(sorted((i, j) for key, j in asked for i in holders[key]))
+
+    sure = shared(lambda token: token.sure)
+    possible = shared(lambda token: token.sure + token.possible)
     german_words, german_kinds, *_ = zip(*german, strict=True)
     words, kinds, *_ = zip(*english, strict=True)
-    sets = [frozenset(sorted(found)) for found in (links, links + doubtful)]
-    return Sample(german_words, words, *sets, german_classes=german_kinds, english_classes=kinds)
+    return Sample(german_words, words, sure, possible, german_kinds, english_classes=kinds)
 
 
 def written(words: tuple[str, ...]) -> str:
