@@ -217,19 +217,24 @@ def digits(claim: Claim) -> int:
     return DIGITS.get(claim.metric, 2)
 
 
-def judge(ids: Iterable[str] | None = None) -> list[Row]:
+def judge(ids: Iterable[str] | None = None, path: Path | None = None) -> list[Row]:
     """Rows of the list, in its order, as they were judged with all other rows of their groups.
 
+    They are read, in milliseconds, from the file that :func:`write_verdicts` wrote.
+
     Raises:
-        ValueError: the verdicts are older than what they were judged from; an unknown id.
+        ValueError: that is missing, or older than what it was judged from; an unknown id.
     """
-    rows = read_verdicts()
-    if ids is None:
-        return rows
-    wanted = set(ids)
-    if unknown := wanted - {row.claim.id for row in rows}:
+    path = path or results_folder() / "verdicts.json"
+    file = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if file.get("judged_from") != fingerprint():
+        why = "is older than the claims or runs that it was judged from" if file else "is missing"
+        raise ValueError(f"results/{path.name} {why}; run: make verdicts")
+    claims = {claim.id: claim for claim in load_claims().claims}
+    wanted = claims.keys() if ids is None else set(ids)
+    if unknown := wanted - claims.keys():
         raise ValueError(f"claims.toml has no {', '.join(sorted(unknown))}")
-    return [row for row in rows if row.claim.id in wanted]
+    return [_row(claim, file["rows"][id]) for id, claim in claims.items() if id in wanted]
 
 
 def judge_runs(claims: ClaimList | None = None, load: Load = recorded) -> list[Row]:
@@ -345,20 +350,6 @@ def write_verdicts(path: Path | None = None) -> Path:
     text = json.dumps({"judged_from": fingerprint(), "rows": found}, indent=1, ensure_ascii=False)
     write_aside(path, text.encode() + b"\n")
     return path
-
-
-def read_verdicts(path: Path | None = None) -> list[Row]:
-    """The whole list as it was judged, in milliseconds.
-
-    Raises:
-        ValueError: the file is older than what it was judged from, or is missing.
-    """
-    path = path or results_folder() / "verdicts.json"
-    file = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if file.get("judged_from") != fingerprint():
-        why = "is older than the claims or runs that it was judged from" if file else "is missing"
-        raise ValueError(f"results/{path.name} {why}; run: make verdicts")
-    return [_row(claim, file["rows"][claim.id]) for claim in load_claims().claims]
 
 
 def _stored(row: Row) -> dict[str, Any]:

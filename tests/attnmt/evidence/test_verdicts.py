@@ -21,7 +21,6 @@ from attnmt.evidence.verdicts import (
     judge_runs,
     lies,
     measured,
-    read_verdicts,
     write_verdicts,
 )
 from attnmt.metrics import chrf_of
@@ -62,7 +61,7 @@ def test_a_row_waits_until_both_systems_have_the_seeds_that_it_names():
 
 @pytest.mark.slow
 def test_the_stored_verdicts_are_those_of_the_runs(tmp_path):
-    fresh = {row.claim.id: row for row in read_verdicts(write_verdicts(tmp_path / "v.json"))}
+    fresh = {row.claim.id: row for row in judge(path=write_verdicts(tmp_path / "v.json"))}
     for row in judge():
         new = fresh.pop(row.claim.id)
         assert (row.verdict, row.missing, row.trained) == (new.verdict, new.missing, new.trained)
@@ -95,7 +94,7 @@ def test_verdicts_older_than_what_they_were_judged_from_are_refused(changed, tmp
     monkeypatch.setattr(verdicts, "results_folder", lambda: tmp_path)
     path = tmp_path / "verdicts.json"
     with pytest.raises(ValueError, match=r"verdicts\.json is missing; run: make verdicts"):
-        read_verdicts()
+        judge()
     before = fingerprint()
     path.write_text(f'{{"judged_from": "{before}"}}', encoding="utf-8")
     (tmp_path / "other-0.json").write_text("not in the list", encoding="utf-8")
@@ -103,7 +102,7 @@ def test_verdicts_older_than_what_they_were_judged_from_are_refused(changed, tmp
     with (tmp_path / changed).open("a", encoding="utf-8") as file:
         file.write("# one more line")
     with pytest.raises(ValueError, match=r"is older than .*; run: make verdicts"):
-        read_verdicts()
+        judge()
 
 
 def test_the_summary_counts_kind_a_then_kind_b_and_never_both_in_one_number(whole):
