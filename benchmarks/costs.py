@@ -16,11 +16,12 @@ from torch import Tensor
 
 from attnmt import Translator, beam_search, luong
 from attnmt.batches import Batch, pad
+from attnmt.evidence.record import versions
 from attnmt.fast import sooner
 from attnmt.recipes import OPTIMISERS
 from attnmt.vocab import Vocabulary
 from benchmarks.systems import learn
-from studies.study import save_store, store_of, versions
+from studies.study import save_store, store_of
 
 STORE = store_of(__file__)
 LENGTHS = (25, 50, 100, 200, 400, 800)  # source words; of the target 25

@@ -31,10 +31,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attnmt import multi30k
 from attnmt.batches import batches, pad
+from attnmt.evidence.record import versions
 from attnmt.vocab import Vocabulary
 from benchmarks import peers
 from benchmarks.systems import SEARCHED, SEARCHERS, SYSTEMS, trained
-from studies.study import ROOT, STUDIES, save_store, versions
+from studies.study import ROOT, STUDIES, save_store
 
 STORE = STUDIES / "benchmarks.json"
 CACHE = ROOT / "_build" / "benchmarks"

@@ -7,7 +7,6 @@ not done a second time.
 """
 
 import json
-import platform
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +17,7 @@ import torch
 from attnmt import Translator
 from attnmt.evidence.models import load
 from attnmt.evidence.plan import planned, results_folder
-from attnmt.evidence.record import make_run
+from attnmt.evidence.record import make_run, versions
 from attnmt.files import write_aside
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,11 +47,6 @@ def start(names: Sequence[str]) -> None:
 def store_of(file: str) -> Path:
     """Where a study's results go: the JSON file that has its name. ``file`` is its ``__file__``."""
     return STUDIES / f"{Path(file).stem}.json"
-
-
-def versions() -> dict[str, str]:
-    """What the numbers depend on, beside the code."""
-    return {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]}
 
 
 def open_store(path: Path, **settings: Any) -> dict:

@@ -161,7 +161,7 @@ def load_claims(path: Path | None = None) -> ClaimList:
 def _claim(row: dict[str, Any], defaults: dict[str, Any], file: str) -> Claim:
     """A row; its margin is no wider than half of the effect."""
     try:
-        claim = TypeAdapter(Claim).validate_python(_with_defaults(row, defaults))
+        claim = Claim(**_with_defaults(row, defaults))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])

@@ -114,13 +114,18 @@ def record(
         by_length=bleu_of_lengths(translations, corpus),
         aer=aer_of(statistics),
         samples=[translate_sample(model, text) for text in samples],
-        versions={"python": platform.python_version(), "torch": torch.__version__.split("+")[0]},
+        versions=versions(),
         search_cpu_seconds=search_cpu_seconds,
         format="attnmt-run-2",
         modern=modern,
         device=model.device.type,
     )
     return run, statistics
+
+
+def versions() -> dict[str, str]:
+    """What the numbers depend on, beside the code."""
+    return {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]}
 
 
 def aer_of(statistics: Statistics) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from attnmt.grammar.words import select
@@ -27,15 +28,15 @@ def tokens(text: str, kind: str, sure: tuple = (), possible: tuple = ()) -> list
     return [Token(word, kind, sure, possible=possible) for word in text.split()]
 
 
+@dataclass(eq=False)
 class Phrase:
     """A constituent in both languages, and what other constituents must know of it."""
 
-    def __init__(self, english, german, person="he", classes="person", definite=True) -> None:
-        self.english = english  # a list of tokens
-        self.german = german  # another
-        self.person = person  # how it governs a verb: I, he, they
-        self.classes = classes  # those of its noun
-        self.definite = definite
+    english: list[Token]
+    german: list[Token]
+    person: str = "he"  # how it governs a verb: I, he, they
+    classes: str = "person"  # those of its noun
+    definite: bool = True
 
     def __add__(self, other: Phrase) -> Phrase:
         return Phrase(self.english + other.english, self.german + other.german, self.person)
