@@ -18,7 +18,7 @@ from typing import Any
 from attnmt.checks import ArgumentError, as_python, file_name, flag, one_of, whole
 from attnmt.grammar.generate import written
 from attnmt.grammar.phrases import Sample
-from attnmt.grammar.store import draw_once, uncollected
+from attnmt.grammar.store import draw_once
 from attnmt.pairs import Corpus, Pair, take_pairs, warn_of_text, without_long_pieces
 from attnmt.text import data_folder, default_folder, raw_pairs, read_pairs
 from attnmt.text.subwords import in_pieces
@@ -334,10 +334,8 @@ def grammar_corpus(
                 f"without repeats of {words[0]} to {words[-1]} words. For more, allow more lengths."
             )
     samples = draw_once([data_folder, default_folder], parts, side, seed)
-    drawn: dict[str, Any] = {}
-    with uncollected():
-        for part in parts:
-            drawn[part] = [_pair(sample, direction) for sample in samples[part]]
+    drawn: dict[str, Any]
+    drawn = {part: [_pair(sample, direction) for sample in samples[part]] for part in parts}
     source, target = direction.split("-")
     how: dict[str, Any] = {"vocabulary_size": vocabulary_size, "origin": origin}
     return Corpus(f"grammar-{direction}", source, target, **drawn, **how)

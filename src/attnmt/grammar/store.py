@@ -5,14 +5,13 @@ damaged one is not read, and where nothing can be written the samples are drawn 
 but time depends on these files, and anyone may delete them.
 """
 
-import gc
 import gzip
 import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -44,19 +43,6 @@ def draw(parts: dict[str, tuple[int, range]], side: int, seed: int) -> Parts:
     return drawn
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Do not look for cycles of garbage: millions of small objects are made here, and no cycle."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-@uncollected()
 def draw_once(folders: list[Callable[[], Path]], *arguments) -> Parts:
     """What :func:`draw` returns for these arguments, kept on disk if it is worth it.
 
