@@ -40,18 +40,17 @@ def other_ended(*_: Any) -> NoReturn:
     raise ConnectionError(f"another process has ended, or this one was told to. {go_on}")
 
 
-class Share(Batch):
-    """The rows of a batch that one process learns from. It counts as the whole batch does."""
+def share_of(batch: Batch, first: int, step: int) -> Batch:
+    """Every ``step``-th row of a batch from ``first`` on, with its padding; all much alike.
 
-    @classmethod
-    def of(cls, batch: Batch, first: int, step: int) -> "Share":
-        """Every ``step``-th row from ``first`` on, with the batch's padding; all much alike."""
-        rows = slice(first, None, step)
-        ids = (batch.source.ids, batch.source.lengths, batch.source.mask)
-        sides = (batch.target_in, batch.target_out, batch.target_mask)
-        share = cls(Source(*(part[rows] for part in ids)), *(side[rows] for side in sides))
-        vars(share).update(tokens=batch.tokens, sentences=batch.sentences)
-        return share
+    It counts as the whole batch does.
+    """
+    rows = slice(first, None, step)
+    ids = (batch.source.ids, batch.source.lengths, batch.source.mask)
+    sides = (batch.target_in, batch.target_out, batch.target_mask)
+    share = Batch(Source(*(part[rows] for part in ids)), *(side[rows] for side in sides))
+    vars(share).update(tokens=batch.tokens, sentences=batch.sentences)
+    return share
 
 
 class SharedTraining(Training):
@@ -89,13 +88,13 @@ class SharedTraining(Training):
             if self.size > 1:
                 place = self.seed * 1_000_003 + self.updates
                 torch.manual_seed(place * 4_096 + self.rank)
-            yield Share.of(batch, self.rank, self.size)
+            yield share_of(batch, self.rank, self.size)
 
     def losses(self, batch: Batch) -> Tensor:
         """The losses of this process's tokens; of all parts but the last the gradient is there."""
         found = []
         for first in range(self.parts):
-            part = Share.of(batch, first, self.parts)
+            part = share_of(batch, first, self.parts)
             if not len(part.target_in):  # fewer rows than parts, or than processes
                 continue
             if found:  # the gradient of the part before, whose memory is then free
