@@ -186,10 +186,10 @@ def measure(
             "chrf": chrf_statistics(ours, theirs, lowercase=True),
             "losses": sentence_losses(model, pairs),
             "known": np.isin(np.arange(len(pairs)), without_unknown(pairs, model)),
-            "length": np.array([len(pair.source) for pair in getattr(whole, part)]),
         }
         if model.attends and pairs[0].sure is not None:
             counted["aer"] = alignment_statistics(force_align(model, pairs), pairs)
+        counted["length"] = np.array([len(pair.source) for pair in getattr(whole, part)])
         if model.attends and not corpus.pieces:
             counted |= {"monotone": monotone_steps(found), "entropy": entropies(found)}
         for name, search in further.items():
