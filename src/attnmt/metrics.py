@@ -264,14 +264,14 @@ def chrf_of(sums: np.ndarray) -> np.ndarray:
 def _check(hypotheses: Side, references: Side) -> None:
     sides = {"hypotheses": hypotheses, "references": references}
     for side, sentences in sides.items():
+        if isinstance(sentences, str):
+            raise TypeError(f"{side} must be lists of sentences, not one sentence")
         if not isinstance(sentences, Sequence | np.ndarray):
             raise TypeError(f"{side} must be a list of sentences, not {sentences!r}")
-    if isinstance(hypotheses, str) or isinstance(references, str):
-        raise TypeError("hypotheses and references must be lists of sentences, not one sentence")
-    for number, sentence in enumerate((*hypotheses, *references)):
-        if not isinstance(sentence, str):
-            side = "hypotheses" if number < len(hypotheses) else "references"
-            raise TypeError(f"{side} must be lists of sentences, strings, and not of {sentence!r}")
+        if strange := [sentence for sentence in sentences if not isinstance(sentence, str)]:
+            raise TypeError(
+                f"{side} must be lists of sentences, strings, and not of {strange[0]!r}"
+            )
     if len(hypotheses) != len(references) or not references:
         raise ValueError(
             f"{len(hypotheses)} hypotheses for {len(references)} references: each sentence needs "
