@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from attnmt import Recipe, Translator, fit
+from attnmt import Recipe, fit
 from attnmt.evidence.models import MODELS
 from attnmt.evidence.plan import load_corpus, model_arguments, read_plan
 from attnmt.pairs import Corpus
@@ -58,20 +58,14 @@ def recipe(corpus_name: str, share: float) -> Recipe:
     )
 
 
-def begin(corpus: Corpus, corpus_name: str, system: str, init: str) -> Translator:
-    """A system of the plan before its training."""
+def trial(corpus: Corpus, corpus_name: str, system: str, init: str, share: float) -> dict[str, Any]:
+    """Train one model: its validation perplexity after each epoch, and what that took."""
     arguments = model_arguments(system, corpus_name)
     constructor = MODELS[arguments.pop("model")]
     drawn = "torch" if init == "identity" else init
     model = constructor(corpus, **arguments, init=drawn, seed=SEED)
     if init == "identity":
         torch.nn.init.eye_(model.decoder.attention.score.W_a.weight)
-    return model
-
-
-def trial(corpus: Corpus, corpus_name: str, system: str, init: str, share: float) -> dict[str, Any]:
-    """Train one model: its validation perplexity after each epoch, and what that took."""
-    model = begin(corpus, corpus_name, system, init)
     began = time.process_time()
     try:
         history = fit(

@@ -7,9 +7,8 @@ intervals are those of the whole list::
     for row in judge():
         print(row.claim.claim, row.ours, row.verdict)
 
-For numbers, chapters and claims come to :func:`measured`: ``measured(runs, "bleu")`` is the system
-of some runs that differ in the seed alone, from the statistics of every test sentence. It can be
-compared by the rule of :mod:`.comparison`.
+Chapters and claims come to their numbers by :func:`measured`; what it returns can be compared by
+the rule of :mod:`.comparison`.
 """
 
 import hashlib
