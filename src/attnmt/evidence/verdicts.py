@@ -367,7 +367,7 @@ def _stored(row: Row) -> dict[str, Any]:
         "means": row.means,
         "covers": one.covers,
         "over_seeds": asdict(one.seeds),
-        "over_sentences": asdict(one.sentences),
+        "over_sentences": asdict(one.sentences) | {"degrees": float(one.sentences.degrees)},
         "trained": [asdict(t) | {"cpu_seconds": round(t.cpu_seconds)} for t in row.trained],
         "doubled": row.doubled,
     }
