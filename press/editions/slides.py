@@ -70,11 +70,6 @@ LISTS = (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list)
 Words = Sequence[nodes.Node]  # a paragraph's children, or some of them
 
 
-def marks(cells: list[nbformat.NotebookNode]) -> list[str]:
-    """The slide type of each cell; empty where there is none."""
-    return [reading.slideshow(cell).get("slide_type", "").strip("-") for cell in cells]
-
-
 def dealt(rows: list, kind: str) -> Iterator[list]:
     """As many rows as a slide has room for, on each slide about as many."""
     count = -(-len(rows) // ROWS[kind])
@@ -116,11 +111,12 @@ class Deck:
     waiting: list[str] = field(default_factory=list)  # notes for the slide that begins next
     begins: bool = True  # a slide, with the next thing to see
     cell: int = -1  # the number of the cell that is read
-    above: dict[str, SlideOnly] = field(default_factory=dict)  # a cell's title and text, by number
+    above: dict[str, SlideOnly] = field(default_factory=dict)  # by a cell's number, its title
     signature: str = ""  # of the BLEU that was printed last
 
     def __post_init__(self) -> None:
-        self.marks = [*marks(self.cells), "skip"]  # the last cell, of `wrap`, has what is above
+        self.marks = [reading.slideshow(cell).get("slide_type", "") for cell in self.cells]
+        self.marks.append("skip")  # the cell in which `wrap` has put the titles
         self.heading = Slide("", 1)
 
     def read(self, doctree: nodes.document) -> None:
@@ -384,7 +380,7 @@ class SlideOnlyDirective(SphinxDirective):
 
 
 def wrap(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Put what only the slides have into such directives; at the end, cells keep their numbers."""
+    """Put what only the slides have into such directives; titles into one more cell, the last."""
     if "slide" not in source[0] or not app.env.doc2path(docname).endswith(".ipynb"):
         return
     notebook = nbformat.reads(source[0], as_version=4)
@@ -412,10 +408,9 @@ def write(
     path = Path(app.env.doc2path(pagename)) if doctree is not None else Path()
     if path.suffix != ".ipynb":
         return
-    cells = reading.cells_of(path)
-    if not set(marks(cells)) & set(SHOWN):
+    deck = Deck(app.builder, reading.cells_of(path), app.config.site_words)
+    if not set(deck.marks) & set(SHOWN):
         return
-    deck = Deck(app.builder, cells, app.config.site_words)
     deck.read(doctree)
     into = Path(app.outdir, FOLDER)
     into.mkdir(exist_ok=True)
