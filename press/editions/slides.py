@@ -4,7 +4,7 @@ Jupyter's own cell metadata, `slideshow.slide_type`, is the mark; JupyterLab set
 Type* in the property inspector:
 
     slide, subslide   begins a slide
-    fragment          one more step on the slide before
+    fragment          one more step on the slide before; with a title, a slide that comes in steps
     notes             is said, not shown
     skip              is left out
 
