@@ -67,8 +67,6 @@ APART = {"exercise", "solution", "symbols"}  # classes of what is neither shown 
 SEEN = (nodes.figure, nodes.image, nodes.raw, nodes.table)  # are no notes
 LISTS = (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list)
 
-Words = Sequence[nodes.Node]  # a paragraph's children, or some of them
-
 
 def dealt(rows: list, kind: str) -> Iterator[list]:
     """As many rows as a slide has room for, on each slide about as many."""
@@ -111,7 +109,6 @@ class Deck:
     waiting: list[str] = field(default_factory=list)  # notes for the slide that begins next
     begins: bool = True  # a slide, with the next thing to see
     cell: int = -1  # the number of the cell that is read
-    above: dict[str, SlideOnly] = field(default_factory=dict)  # by a cell's number, its title
     signature: str = ""  # of the BLEU that was printed last
 
     def __post_init__(self) -> None:
@@ -124,6 +121,7 @@ class Deck:
         doctree = doctree.deepcopy()
         for link in list(doctree.findall(nodes.reference)):
             link.replace_self(link.children)
+        # The title that stands above a cell, by the cell's number.
         self.above = {node["above"]: node for node in doctree.findall(SlideOnly)}
         for section in doctree.children:
             if isinstance(section, nodes.section):
@@ -134,7 +132,7 @@ class Deck:
         """A node as the page has it."""
         return self.builder.render_partial(node.deepcopy())["fragment"].strip()
 
-    def span(self, words: Words) -> str:
+    def span(self, words: Sequence[nodes.Node]) -> str:
         html = self.html(nodes.inline("", "", *(node.deepcopy() for node in words)))
         return " ".join(html.removeprefix("<span>").removesuffix("</span>").split())
 
