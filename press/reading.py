@@ -48,6 +48,11 @@ def tags(cell: Cell) -> set[str]:
     return set(cell.metadata.get("tags", []))
 
 
+def slideshow(cell: Cell) -> dict:
+    """What a cell's metadata say of the slides."""
+    return cell.metadata.get("slideshow", {})
+
+
 def notebook(path: Path) -> nbformat.NotebookNode:
     """A page as a notebook; one of Markdown is one cell."""
     if path.suffix == ".md":

@@ -70,8 +70,9 @@ def texts_in(cells: list[Cell], path: Path) -> Iterator[tuple[str, dict, str, li
         if cell.cell_type == "markdown":
             head, text, end = COMMENT.fullmatch(cell.source).groups()
             yield context, cell, "source", [Piece(head), *cut(text), Piece(end)]
-        shown = cell.metadata.get("mystnb", {})
-        for part, key in (("figure", "caption"), ("image", "alt")):
+        shown = {"slide": reading.slideshow(cell), **cell.metadata.get("mystnb", {})}
+        for place in ("slide title", "slide text", "figure caption", "image alt"):
+            part, key = place.split()
             if key in shown.get(part, {}):
                 yield context, shown[part], key, words(shown[part][key])
 

@@ -4,23 +4,25 @@ Jupyter's own cell metadata, `slideshow.slide_type`, is the mark; JupyterLab set
 Type* in the property inspector:
 
     slide, subslide   begins a slide
-    fragment          one more step on the slide before
+    fragment          one more step on the slide before; with a title, a slide that comes in steps
     notes             is said, not shown
     skip              is left out
 
 Prose that is not marked is said, too: speaker notes. Code, pictures and tables that are not marked
 are left out, and so are all exercises and strips of symbols. In a marked cell, the prose is said;
 formulas, lists, figures, tables, live boxes and outputs are shown, and so are sentences that are
-wholly bold. A code cell shows its source only if it is tagged `slide-code`. A cell of Markdown that
-is tagged `slide-only` is shown with all its prose, and is left out of the page; between `<!--` and
-`-->` it is not seen where a notebook is opened, in Colab, either.
+wholly bold. A code cell shows its source only if it is tagged `slide-code`.
 
-Each heading begins a slide; the heading of a `slide-only` cell is the title of what comes after it,
-until the next. A slide has one large thing: what comes after a picture, a table, a list, code or a
-formula of several lines begins the next one, under the same heading. But a picture that is a
-fragment takes the place of the picture before. Where the letters of a cell's pictures would be too
-small, `slideshow.parts` cuts them: "left top right bottom" for each slide, as shares of the sides.
-Such a cell shows nothing else.
+A heading begins a slide, and so does `slideshow.title` of a cell, in Markdown as a heading is;
+`slideshow.text` stands below it. Both are the slides' alone. So is all that a cell of Markdown
+tagged `slide-only` has, prose and heading; between `<!--` and `-->` it is not seen where a notebook
+is opened, in Colab, either. A title holds until the next one or the next heading.
+
+A slide has one large thing: what comes after a picture, a table, a list, code or a formula of
+several lines begins the next one, under the same title. But a picture that is a fragment takes the
+place of the picture before. Where the letters of a cell's pictures would be too small,
+`slideshow.parts` cuts them: "left top right bottom" for each slide, as shares of the sides. Such a
+cell shows nothing else.
 """
 
 from __future__ import annotations
@@ -64,18 +66,6 @@ SILENT = (nodes.target, nodes.comment, nodes.Invisible, nodes.title)
 APART = {"exercise", "solution", "symbols"}  # classes of what is neither shown nor said
 SEEN = (nodes.figure, nodes.image, nodes.raw, nodes.table)  # are no notes
 LISTS = (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list)
-
-Words = Sequence[nodes.Node]  # a paragraph's children, or some of them
-
-
-def marks(cells: list[nbformat.NotebookNode]) -> list[str]:
-    """The slide type of each cell; empty where there is none."""
-    found = []
-    for cell in cells:
-        usual = "slide" if reading.SLIDE_ONLY in reading.tags(cell) else ""
-        kind = cell.metadata.get("slideshow", {}).get("slide_type", usual)
-        found.append("" if kind == "-" else kind)
-    return found
 
 
 def dealt(rows: list, kind: str) -> Iterator[list]:
@@ -122,7 +112,8 @@ class Deck:
     signature: str = ""  # of the BLEU that was printed last
 
     def __post_init__(self) -> None:
-        self.marks = marks(self.cells)
+        self.marks = [reading.slideshow(cell).get("slide_type", "") for cell in self.cells]
+        self.marks.append("skip")  # the cell in which `wrap` has put the titles
         self.heading = Slide("", 1)
 
     def read(self, doctree: nodes.document) -> None:
@@ -130,6 +121,8 @@ class Deck:
         doctree = doctree.deepcopy()
         for link in list(doctree.findall(nodes.reference)):
             link.replace_self(link.children)
+        # The title that stands above a cell, by the cell's number.
+        self.above = {node["above"]: node for node in doctree.findall(SlideOnly)}
         for section in doctree.children:
             if isinstance(section, nodes.section):
                 self.section(section)
@@ -139,7 +132,7 @@ class Deck:
         """A node as the page has it."""
         return self.builder.render_partial(node.deepcopy())["fragment"].strip()
 
-    def span(self, words: Words) -> str:
+    def span(self, words: Sequence[nodes.Node]) -> str:
         html = self.html(nodes.inline("", "", *(node.deepcopy() for node in words)))
         return " ".join(html.removeprefix("<span>").removesuffix("</span>").split())
 
@@ -176,6 +169,8 @@ class Deck:
         if number >= 0 and number != self.cell:
             self.cell = number
             self.begins = self.begins or self.marks[number] in ("slide", "subslide")
+            for part in self.above.get(str(number), SlideOnly()).children:
+                self.item(part, whole=True)
         return self.marks[self.cell]
 
     def section(self, node: nodes.section, level: int = 1, above: str = "") -> None:
@@ -213,7 +208,7 @@ class Deck:
 
     def item(self, node: nodes.Element, *, whole: bool = False) -> None:
         """A part of a marked cell; with `whole`, its prose is shown."""
-        if isinstance(node, nodes.rubric):  # a heading in a cell that only the slides have
+        if isinstance(node, nodes.rubric):  # a heading that only the slides have
             self.heading = Slide(self.span(node.children), 2)
             self.begins = True
         elif node.get("nb_element") == "cell_code":
@@ -232,11 +227,9 @@ class Deck:
             self.code(node.astext())
         elif isinstance(node, nodes.math_block):
             self.show("equation", self.html(node), large="\\\\" in node.astext())
-        elif isinstance(node, nodes.block_quote):
-            self.show("text", self.html(node), large=False)
         elif isinstance(node, LISTS):
             self.show("text", self.html(node))
-        elif whole:
+        elif whole or isinstance(node, nodes.block_quote):
             self.show("text", self.html(node), large=False)
         else:
             self.prose(node)
@@ -281,7 +274,7 @@ class Deck:
             self.add_notes(nodes.paragraph("", "", *caption.children))
 
     def parts(self) -> list[str]:
-        return self.cells[self.cell].metadata.get("slideshow", {}).get("parts", [])
+        return reading.slideshow(self.cells[self.cell]).get("parts", [])
 
     def number(self, figure: nodes.Element) -> str:
         """What stands below a picture: under it the page has the figure."""
@@ -369,7 +362,7 @@ def page(deck: Deck, name: str, number: int | None, language: str = "en") -> str
     )
 
 
-# --- cells that only the slides have
+# --- what only the slides have
 
 
 class SlideOnly(nodes.General, nodes.Element):
@@ -378,20 +371,27 @@ class SlideOnly(nodes.General, nodes.Element):
 
 class SlideOnlyDirective(SphinxDirective):
     has_content = True
+    optional_arguments = 1  # the number of the cell above which it stands
 
     def run(self) -> list[nodes.Node]:
-        return [SlideOnly("", *self.parse_content_to_nodes())]
+        return [SlideOnly("", *self.parse_content_to_nodes(), above="".join(self.arguments))]
 
 
 def wrap(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Put the cells that only the slides have into such directives."""
-    if reading.SLIDE_ONLY not in source[0] or not app.env.doc2path(docname).endswith(".ipynb"):
+    """Put what only the slides have into such directives; titles into one more cell, the last."""
+    if "slide" not in source[0] or not app.env.doc2path(docname).endswith(".ipynb"):
         return
     notebook = nbformat.reads(source[0], as_version=4)
-    for cell in notebook.cells:
+    form = ":::::::{{slide-only}} {}\n{}\n:::::::"
+    above = []
+    for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown" and reading.SLIDE_ONLY in reading.tags(cell):
             text = cell.source.strip().removeprefix("<!--").removesuffix("-->").strip()
-            cell.source = f":::::::{{{reading.SLIDE_ONLY}}}\n{text}\n:::::::"
+            cell.source = form.format("", text)
+        if title := reading.slideshow(cell).get("title"):
+            text = reading.slideshow(cell).get("text", "")
+            above.append(form.format(number, f"## {title}\n\n{text}"))
+    notebook.cells.append(nbformat.v4.new_markdown_cell("\n\n".join(above)))
     source[0] = nbformat.writes(notebook)
 
 
@@ -406,10 +406,9 @@ def write(
     path = Path(app.env.doc2path(pagename)) if doctree is not None else Path()
     if path.suffix != ".ipynb":
         return
-    cells = reading.cells_of(path)
-    if not set(marks(cells)) & set(SHOWN):
+    deck = Deck(app.builder, reading.cells_of(path), app.config.site_words)
+    if not set(deck.marks) & set(SHOWN):
         return
-    deck = Deck(app.builder, cells, app.config.site_words)
     deck.read(doctree)
     into = Path(app.outdir, FOLDER)
     into.mkdir(exist_ok=True)

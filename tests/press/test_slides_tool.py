@@ -182,6 +182,20 @@ def test_a_cell_that_only_the_slides_have_is_not_on_the_page(deck, form):
     assert "All its words" not in page and "A slide" not in page and "<li>" in page
 
 
+def test_a_title_in_a_cells_metadata_is_that_of_what_comes_after_it(deck):
+    picture = displayed(image_png=PIXEL)
+    titled, step, said = code("f()", picture), code("g()", picture), md("It *is*.", None)
+    titled.metadata["slideshow"] |= {"title": "What $x$ is", "text": "Blue: *x*."}
+    said.metadata["slideshow"] = {"title": "Next"}
+    made = deck(md("## S\n\n- a"), titled, md("So said.", None), said, step, md("## T\n\n- b"))
+    assert [text_of(slide.title) for slide in made.slides[1:]] == ["S", "What x is", "Next", "T"]
+    assert "<math" in made.slides[2].title and "Blue: <em>x</em>." in made.slides[2].shown[0]
+    assert ["fragment" in one for one in made.slides[2].shown] == [False, True]
+    assert text_of(notes(made.slides[2])) == "So said."
+    assert text_of(notes(made.slides[3])) == "It is." and len(made.slides[3].shown) == 1
+    assert not {"What", "Blue", "Next"} & set(re.findall(r"\w+", text_of(made.page())))
+
+
 def test_a_picture_that_is_a_step_lies_on_the_one_before(deck):
     picture = displayed(image_png=PIXEL)
     made = deck(md("## S"), code("f()", picture, kind="slide"), code("g()", picture))
