@@ -426,4 +426,4 @@ class View {
 }
 
 export const render = async (box, { spec = {}, share = false } = {}) =>
-  new View(box, { spec, share }, await speakerFor(box, LEARN, "LEARN"));
+  new View(box, { spec, share }, await speakerFor(box, LEARN));

@@ -61,7 +61,7 @@ function viewOf({ mode, models }) {
 
 // The view, once all is there. Until then what stands in the box stays, with a word on the progress.
 export async function render(box, options) {
-  const say = await speakerFor(box, SEE, "SEE");
+  const say = await speakerFor(box, SEE);
   const { mode, sentence, english } = options;
   const names = options.models ?? Object.keys(options.weights);
   const library = new Library(options);
