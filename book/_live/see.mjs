@@ -83,7 +83,7 @@ export async function render(box, options) {
     view = new (viewOf(given))(given);
   } catch (error) {
     console.warn(error);
-    status.replaceChildren(error.code === "file" ? error.message : say("failed"), " ", button(say("try_again"), () => render(box, options)));
+    status.replaceChildren(options.weights ? error.message : say("failed"), " ", button(say("try_again"), () => render(box, options)));
     return;
   }
   const byKeyboard = box.querySelector(":focus-visible");

@@ -9,7 +9,7 @@
  *     while (!run.done) console.log(run.step().word);
  */
 
-import { add, concat, dot, logSoftmax, multiply, parameters, product, readTensors, refuse, sigmoid, softmax, tanh } from "./tensors.mjs";
+import { add, concat, dot, logSoftmax, multiply, parameters, product, readTensors, sigmoid, softmax, tanh } from "./tensors.mjs";
 import { BOS, EOS, MARK, PAD, SPECIALS, Vocabulary } from "./vocabulary.mjs";
 
 // ----------------------------------------------------------------------------------- encoders
@@ -154,8 +154,8 @@ const WINDOWS = {
 
 /** A score and a window, put together: `prepare` a sentence, then `attend` to it. */
 function attention(weights, score, windowName, D) {
-  const make = SCORES[score] ?? refuse("file", `This page does not know the score “${score}”.`);
-  const { prepare, ask, compare } = make(weights.within("score"));
+  if (!(score in SCORES)) throw new Error(`This page does not know the score “${score}”.`); // one of the reader's own
+  const { prepare, ask, compare } = SCORES[score](weights.within("score"));
   const look = WINDOWS[windowName](weights.within("window"), D);
   return {
     prepare: (annotations) => annotations.map(prepare),
@@ -285,8 +285,6 @@ const DECODERS = {
 };
 
 // --------------------------------------------------------------------------------- the models
-
-export const LONGEST = 200; // source words or pieces, so that a page never stands still
 
 /** One sentence on its way through a model, a target word at a time. */
 class Run {
@@ -419,13 +417,11 @@ function strongest(numbers, count) {
 class Model {
   constructor({ metadata, tensors }) {
     this.config = JSON.parse(metadata.config);
-    const decoder = DECODERS[this.config.model];
-    if (!decoder) refuse("file", `A page computes recurrent models, and ${this.config.model} is none.`);
     this.source = new Vocabulary(JSON.parse(metadata.source_vocabulary));
     this.target = new Vocabulary(JSON.parse(metadata.target_vocabulary));
     this.weights = parameters(tensors);
     this.encoder = this.weights.within("encoder");
-    this.decoder = decoder(this.weights.within("decoder"), this.config);
+    this.decoder = DECODERS[this.config.model](this.weights.within("decoder"), this.config);
     this.sourceWords = this.source.words;
     this.targetWords = this.target.words;
     this.attends = this.decoder.attends;
@@ -449,8 +445,6 @@ class Model {
 
   /** A run that writes the translation word by word: see Run.step. */
   begin(words) {
-    if (words.length === 0) refuse("empty", "Write a sentence first.");
-    if (words.length > LONGEST) refuse("too-long", `${words.length} words are too many for this page: at most ${LONGEST}.`);
     return new Run(this, words);
   }
 
