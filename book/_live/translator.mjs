@@ -79,45 +79,42 @@ function encode(weights, config, ids) {
 
 // ---------------------------------------------------------------------------------- attention
 
+const same = (vector) => vector;
+
+/** v_a^T tanh(W_a query + key). */
+const perceptron = (weights, prepare) => ({
+  prepare,
+  ask: (query) => product(weights.matrix("W_a"), query),
+  compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
+});
+
 /**
- * The scores: what is computed once of each annotation, and how a query meets the prepared keys.
- *
- * `ask` computes once a step what depends on the query alone; `compare` is one score.
+ * The scores: `prepare` computes once what a key is of each annotation, `ask` once a step what depends on
+ * the query alone, and `compare` is one score.
  */
 const SCORES = {
   /** v_a^T tanh(W_a s_{i-1} + U_a h_j), Bahdanau et al. 2015, appendix A.1.2. */
-  additive: (weights) => ({
-    prepare: (h_j) => product(weights.matrix("U_a"), h_j),
-    ask: (query) => product(weights.matrix("W_a"), query),
-    compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
-  }),
-  /** v_a^T tanh(W_a [h_t; hbar_s]), Luong et al. 2015, section 3.1. */
-  concat: (weights) => ({
-    prepare: (hbar_s) => {
+  additive: (weights) => perceptron(weights, (h_j) => product(weights.matrix("U_a"), h_j)),
+  /** v_a^T tanh(W_a [h_t; hbar_s]), Luong et al. 2015, section 3.1: keys meet the last columns of W_a. */
+  concat: (weights) =>
+    perceptron(weights, (hbar_s) => {
       const W_a = weights.matrix("W_a");
       return product(W_a, hbar_s, W_a.columns - hbar_s.length);
-    },
-    ask: (query) => product(weights.matrix("W_a"), query),
-    compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
-  }),
+    }),
   /** v_a^T tanh(W_a h_t + hbar_s), Luong et al. 2015, footnote 15. */
-  "concat-fixed": (weights) => ({
-    prepare: (hbar_s) => hbar_s,
-    ask: (query) => product(weights.matrix("W_a"), query),
-    compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
-  }),
+  "concat-fixed": (weights) => perceptron(weights, same),
   /** h_t^T hbar_s. */
-  dot: () => ({ prepare: (hbar_s) => hbar_s, ask: (query) => query, compare: dot }),
+  dot: () => ({ prepare: same, ask: same, compare: dot }),
   /** h_t^T hbar_s / sqrt(n), Vaswani et al. 2017, section 3.2.1. */
   "scaled-dot": () => ({
-    prepare: (hbar_s) => hbar_s,
-    ask: (query) => query,
+    prepare: same,
+    ask: same,
     compare: (query, key) => dot(query, key) / Math.sqrt(query.length),
   }),
   /** h_t^T W_a hbar_s. */
   general: (weights) => ({
     prepare: (hbar_s) => product(weights.matrix("W_a"), hbar_s),
-    ask: (query) => query,
+    ask: same,
     compare: dot,
   }),
   /** W_a h_t: a row of W_a for each position, none behind the last. */
@@ -187,14 +184,10 @@ function blend(annotations, align) {
 /** What stands in attention's place in RNNencdec: the same c = h_S at every step. */
 const FIXED = {
   prepare: () => null,
-  attend: (query, annotations) => ({
-    query,
-    scores: null,
-    align: null,
-    gain: null,
-    window: null,
-    context: annotations.at(-1),
-  }),
+  attend(query, annotations) {
+    const context = annotations.at(-1);
+    return { query, scores: null, align: null, gain: null, window: null, context };
+  },
 };
 
 // ----------------------------------------------------------------------------------- decoders
@@ -311,26 +304,21 @@ class Run {
   step() {
     const { model, last: y } = this;
     const time = this.state.time;
-    const found = model.decoder.step(model.weights.row("decoder.embedding", y), this.state, this.memory);
-    const logP = logSoftmax(found.logits);
+    const Ey = model.weights.row("decoder.embedding", y);
+    const { logits, state, shown, ...looked } = model.decoder.step(Ey, this.state, this.memory);
+    const logP = logSoftmax(logits);
     logP[PAD] = -Infinity;
     logP[BOS] = -Infinity;
     const best = strongest(logP, 5);
-    this.state = found.state;
+    this.state = state;
     this.last = best[0];
     this.done = this.last === EOS || time + 1 >= this.maxLength;
-    const { query, scores, align, gain, window, context, shown: state } = found;
     return {
+      ...looked, // query, scores, align, gain, window, context
       time,
       asks: model.decoder.asks,
       read: model.targetWords[y],
-      query,
-      scores,
-      align,
-      gain,
-      window,
-      context,
-      state,
+      state: shown,
       best: best.map((index) => ({ word: model.targetWords[index], p: Math.exp(logP[index]) })),
       word: model.targetWords[this.last],
       logP: logP[this.last],
