@@ -114,7 +114,7 @@ def options_of(spec: Spec) -> Spec:
 
 # ---------------------------------------------------------------------------------------- its HTML
 
-BOX = """<div {kind}>\
+BOX = """<div {attributes}>\
 <script type="application/json" class="{name}-options">{options}</script>\
 <div class="{name}-still">{still}</div>\
 <noscript><p class="live-hint">{hint}</p></noscript>\
@@ -134,14 +134,15 @@ def box(spec: Spec, words: Dictionary | None = None) -> str:
     start, hint, from_file = (
         in_words(text, words) for text in (START, SCRIPTLESS[name], FROM_FILE[name])
     )
-    draw, kind = stills.training, 'class="live learn"'
-    if name == "live":
-        draw, kind = stills.translation, f'class="live" data-mode="{spec["mode"]}"'
-        kind += f' data-start="{start}"'
+    if name == "learn":
+        draw, attributes = stills.training, 'class="live learn"'
+    else:
+        draw, attributes = stills.translation, f'class="live" data-mode="{spec["mode"]}"'
+        attributes += f' data-start="{start}"'
     options = json.dumps(options_of(spec), ensure_ascii=False)
     return BOX.format(
         name=name,
-        kind=kind,
+        attributes=attributes,
         options=options.replace("</", "<\\/"),  # it cannot end its script
         still=draw(spec, words),
         hint=hint,
