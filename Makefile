@@ -103,7 +103,7 @@ verdicts: $(STAMP) ## judge the list of claims by the recorded runs, into result
 student: $(STAMP) ## write the student edition, without solutions, into _build/student
 	$(BIN)/python -m press.editions.student
 gradescope: student ## write the same check as an autograder for Gradescope, _build/gradescope.zip
-	$(BIN)/python -m press.editions.gradescope
+	$(BIN)/python -m zipfile -c _build/gradescope.zip _build/student/. press/editions/autograder/.
 release: pdf student ## write what a release offers into dist: the package (from its sdist), two zips, the PDF, checksums
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist

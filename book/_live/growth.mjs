@@ -32,7 +32,7 @@ export class Growth {
       cell.style.setProperty("--system", colourOf(this.cards[at].model.config) ?? "var(--accent)");
       return cell;
     };
-    const line = (row) => make("tr", { class: row.entry.de === entry.de ? "lit" : "" }, make("th", { scope: "row" }, String(row.length)), row.shares.map(bar));
+    const line = (row) => make("tr", {}, make("th", { scope: "row" }, String(row.length)), row.shares.map(bar));
     const titles = this.cards.map((card) => card.title.textContent);
     const names = new Set(titles).size === titles.length ? titles : this.cards.map((card) => card.about.name);
     const heads = [say("growth_words", { language: this.language }), ...names];

@@ -5,7 +5,7 @@
 //
 // Its words are those of the language that the page says the box is in.
 
-import { button, make, noMotion, percent } from "./elements.mjs";
+import { button, largest, make, noMotion, percent } from "./elements.mjs";
 import {
   ASKS, BREAKS, BROKEN_UPDATES, DEFAULTS, LOCKED, MOST_UPDATES, SCORES, TASKS, WINDOWS, brokenBy, fromAddress, toAddress,
 } from "./learn_choices.mjs";
@@ -27,7 +27,6 @@ const EXAMPLE = ["the = la", "a = une", "my = ma"]
       })))
   .join("\n");
 
-const top = (weights) => weights.indexOf(Math.max(...weights));
 let boxes = 0;
 
 // ------------------------------------------------------------------------------ curves
@@ -405,7 +404,7 @@ class View {
     const parts = [look.updates ? say("summary_right", { updates: look.updates, right: percent(look.right) }) : say("summary_start")];
     if (look.entropy !== null) {
       const rows = look.rows.slice(0, -1);
-      const at = rows.map((row) => top(row.weights));
+      const at = rows.map((row) => largest(row.weights));
       if (about.links) {
         const astray = rows.findIndex((_, i) => about.links[i] !== null && at[i] !== about.links[i]);
         parts.push(say("summary_mass", { mass: percent(look.mass) }));
@@ -426,4 +425,4 @@ class View {
 }
 
 export const render = async (box, { spec = {}, share = false } = {}) =>
-  new View(box, { spec, share }, await speakerFor(box, LEARN, "LEARN"));
+  new View(box, { spec, share }, await speakerFor(box, LEARN));

@@ -1,5 +1,4 @@
-// What the box "Watch it learn" says, in English. `words_ko.mjs` has the same keys in Korean, and a
-// page in Korean is given those. Names in braces are filled in.
+// What the box "Watch it learn" says, in English; `_words.po` has the Korean. Names in braces are filled in.
 
 export const LEARN = {
   task: "Task",

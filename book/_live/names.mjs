@@ -3,7 +3,7 @@
 // A language's name: "German" of "de".
 function languageName(code, say) {
   try {
-    return new Intl.DisplayNames([say("code")], { type: "language" }).of(code);
+    return new Intl.DisplayNames([say.code], { type: "language" }).of(code);
   } catch {
     return code;
   }

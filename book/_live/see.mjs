@@ -61,7 +61,7 @@ function viewOf({ mode, models }) {
 
 // The view, once all is there. Until then what stands in the box stays, with a word on the progress.
 export async function render(box, options) {
-  const say = await speakerFor(box, SEE, "SEE");
+  const say = await speakerFor(box, SEE);
   const { mode, sentence, english } = options;
   const names = options.models ?? Object.keys(options.weights);
   const library = new Library(options);
@@ -83,7 +83,7 @@ export async function render(box, options) {
     view = new (viewOf(given))(given);
   } catch (error) {
     console.warn(error);
-    status.replaceChildren(error.code === "file" ? error.message : say("failed"), " ", button(say("try_again"), () => render(box, options)));
+    status.replaceChildren(options.weights ? error.message : say("failed"), " ", button(say("try_again"), () => render(box, options)));
     return;
   }
   const byKeyboard = box.querySelector(":focus-visible");

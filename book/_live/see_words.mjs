@@ -1,8 +1,6 @@
-// What a live translation says, in English; `words_ko.mjs` has the same keys in Korean. Names in braces
-// are filled in.
+// What a live translation says, in English; `_words.po` has the Korean. Names in braces are filled in.
 
 export const SEE = {
-  code: "en", // of this language
   article: "a {language}",
   article_vowel: "an {language}",
   unit_word: "word",

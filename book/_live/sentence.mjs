@@ -1,7 +1,7 @@
 // A reader's sentence, and what it shares with others: words that are alike, or the same.
 
 export const MOST_WORDS = 60; // of a sentence that is read; words are counted without marks everywhere
-const MOST_UNITS = 200; // pieces of it, as translator.mjs has it
+const MOST_UNITS = 200; // pieces of it, so that a page never stands still
 const STOP = /^[.?!]$/;
 
 export const isWord = (text) => /[\p{L}\p{N}]/u.test(text);

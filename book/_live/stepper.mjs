@@ -191,9 +191,8 @@ export class Stepper extends Player {
     const outside = step.window && (s < step.window.first || s > step.window.last);
     const scored = Number.isFinite(score) ? meter(number(score), Math.abs(score / most), score < 0) : meter(this.say("none"), 0);
     const weight = this.past("softmax") ? meter(percent(step.align[s]), step.align[s]) : "";
-    const best = this.past("softmax") && s === largest(step.align);
     const gloss = isWord(word) && this.sentences.glosses?.[word];
-    return make("tr", { class: `${outside ? "outside" : ""} ${best ? "best" : ""}` },
+    return make("tr", { class: outside ? "outside" : "" },
       make("th", { scope: "row" }, make("span", { lang: this.languages.from }, word), gloss ? make("small", {}, ` ${gloss}`) : null),
       vector(this.steps.annotations[s], this.say("vector_of", { word }), this.past("blend") ? step.align[s] : 1),
       make("td", { class: "live-number" }, scored), make("td", { class: "live-number weight" }, weight));

@@ -39,4 +39,4 @@ class Steps extends Player {
   }
 }
 
-export const render = async (box) => new Steps(box, await speakerFor(box, SEE, "SEE"));
+export const render = async (box) => new Steps(box, await speakerFor(box, SEE));

@@ -87,9 +87,8 @@ function spread(g, from, to, rows, size, cols, stepM, stepK) {
 }
 
 export class Tape {
-  constructor(Numbers = Float32Array) {
-    this.Numbers = Numbers;
-    this.numbers = new Numbers(1 << 18); // for its matrices, and for others after clear()
+  constructor() {
+    this.numbers = new Float32Array(1 << 18); // for its matrices, and for others after clear()
     this.clear();
   }
 
@@ -101,7 +100,7 @@ export class Tape {
 
   take(size) {
     if (this.taken + size > this.numbers.length) {
-      this.numbers = new this.Numbers(2 * this.numbers.length + size);
+      this.numbers = new Float32Array(2 * this.numbers.length + size);
       this.taken = 0;
     }
     this.taken += size;

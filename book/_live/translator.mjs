@@ -9,7 +9,7 @@
  *     while (!run.done) console.log(run.step().word);
  */
 
-import { add, concat, dot, logSoftmax, multiply, parameters, product, readTensors, refuse, sigmoid, softmax, tanh } from "./tensors.mjs";
+import { add, concat, dot, logSoftmax, multiply, parameters, product, readTensors, sigmoid, softmax, tanh } from "./tensors.mjs";
 import { BOS, EOS, MARK, PAD, SPECIALS, Vocabulary } from "./vocabulary.mjs";
 
 // ----------------------------------------------------------------------------------- encoders
@@ -79,45 +79,42 @@ function encode(weights, config, ids) {
 
 // ---------------------------------------------------------------------------------- attention
 
+const same = (vector) => vector;
+
+/** v_a^T tanh(W_a query + key). */
+const perceptron = (weights, prepare) => ({
+  prepare,
+  ask: (query) => product(weights.matrix("W_a"), query),
+  compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
+});
+
 /**
- * The scores: what is computed once of each annotation, and how a query meets the prepared keys.
- *
- * `ask` computes once a step what depends on the query alone; `compare` is one score.
+ * The scores: `prepare` computes once what a key is of each annotation, `ask` once a step what depends on
+ * the query alone, and `compare` is one score.
  */
 const SCORES = {
   /** v_a^T tanh(W_a s_{i-1} + U_a h_j), Bahdanau et al. 2015, appendix A.1.2. */
-  additive: (weights) => ({
-    prepare: (h_j) => product(weights.matrix("U_a"), h_j),
-    ask: (query) => product(weights.matrix("W_a"), query),
-    compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
-  }),
-  /** v_a^T tanh(W_a [h_t; hbar_s]), Luong et al. 2015, section 3.1. */
-  concat: (weights) => ({
-    prepare: (hbar_s) => {
+  additive: (weights) => perceptron(weights, (h_j) => product(weights.matrix("U_a"), h_j)),
+  /** v_a^T tanh(W_a [h_t; hbar_s]), Luong et al. 2015, section 3.1: keys meet the last columns of W_a. */
+  concat: (weights) =>
+    perceptron(weights, (hbar_s) => {
       const W_a = weights.matrix("W_a");
       return product(W_a, hbar_s, W_a.columns - hbar_s.length);
-    },
-    ask: (query) => product(weights.matrix("W_a"), query),
-    compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
-  }),
+    }),
   /** v_a^T tanh(W_a h_t + hbar_s), Luong et al. 2015, footnote 15. */
-  "concat-fixed": (weights) => ({
-    prepare: (hbar_s) => hbar_s,
-    ask: (query) => product(weights.matrix("W_a"), query),
-    compare: (asked, key) => dot(weights.matrix("v_a").data, tanh(add(asked, key))),
-  }),
+  "concat-fixed": (weights) => perceptron(weights, same),
   /** h_t^T hbar_s. */
-  dot: () => ({ prepare: (hbar_s) => hbar_s, ask: (query) => query, compare: dot }),
+  dot: () => ({ prepare: same, ask: same, compare: dot }),
   /** h_t^T hbar_s / sqrt(n), Vaswani et al. 2017, section 3.2.1. */
   "scaled-dot": () => ({
-    prepare: (hbar_s) => hbar_s,
-    ask: (query) => query,
+    prepare: same,
+    ask: same,
     compare: (query, key) => dot(query, key) / Math.sqrt(query.length),
   }),
   /** h_t^T W_a hbar_s. */
   general: (weights) => ({
     prepare: (hbar_s) => product(weights.matrix("W_a"), hbar_s),
-    ask: (query) => query,
+    ask: same,
     compare: dot,
   }),
   /** W_a h_t: a row of W_a for each position, none behind the last. */
@@ -154,8 +151,8 @@ const WINDOWS = {
 
 /** A score and a window, put together: `prepare` a sentence, then `attend` to it. */
 function attention(weights, score, windowName, D) {
-  const make = SCORES[score] ?? refuse("file", `This page does not know the score “${score}”.`);
-  const { prepare, ask, compare } = make(weights.within("score"));
+  if (!(score in SCORES)) throw new Error(`This page does not know the score “${score}”.`); // one of the reader's own
+  const { prepare, ask, compare } = SCORES[score](weights.within("score"));
   const look = WINDOWS[windowName](weights.within("window"), D);
   return {
     prepare: (annotations) => annotations.map(prepare),
@@ -187,14 +184,10 @@ function blend(annotations, align) {
 /** What stands in attention's place in RNNencdec: the same c = h_S at every step. */
 const FIXED = {
   prepare: () => null,
-  attend: (query, annotations) => ({
-    query,
-    scores: null,
-    align: null,
-    gain: null,
-    window: null,
-    context: annotations.at(-1),
-  }),
+  attend(query, annotations) {
+    const context = annotations.at(-1);
+    return { query, scores: null, align: null, gain: null, window: null, context };
+  },
 };
 
 // ----------------------------------------------------------------------------------- decoders
@@ -286,8 +279,6 @@ const DECODERS = {
 
 // --------------------------------------------------------------------------------- the models
 
-export const LONGEST = 200; // source words or pieces, so that a page never stands still
-
 /** One sentence on its way through a model, a target word at a time. */
 class Run {
   constructor(model, words) {
@@ -313,26 +304,21 @@ class Run {
   step() {
     const { model, last: y } = this;
     const time = this.state.time;
-    const found = model.decoder.step(model.weights.row("decoder.embedding", y), this.state, this.memory);
-    const logP = logSoftmax(found.logits);
+    const Ey = model.weights.row("decoder.embedding", y);
+    const { logits, state, shown, ...looked } = model.decoder.step(Ey, this.state, this.memory);
+    const logP = logSoftmax(logits);
     logP[PAD] = -Infinity;
     logP[BOS] = -Infinity;
     const best = strongest(logP, 5);
-    this.state = found.state;
+    this.state = state;
     this.last = best[0];
     this.done = this.last === EOS || time + 1 >= this.maxLength;
-    const { query, scores, align, gain, window, context, shown: state } = found;
     return {
+      ...looked, // query, scores, align, gain, window, context
       time,
       asks: model.decoder.asks,
       read: model.targetWords[y],
-      query,
-      scores,
-      align,
-      gain,
-      window,
-      context,
-      state,
+      state: shown,
       best: best.map((index) => ({ word: model.targetWords[index], p: Math.exp(logP[index]) })),
       word: model.targetWords[this.last],
       logP: logP[this.last],
@@ -419,13 +405,11 @@ function strongest(numbers, count) {
 class Model {
   constructor({ metadata, tensors }) {
     this.config = JSON.parse(metadata.config);
-    const decoder = DECODERS[this.config.model];
-    if (!decoder) refuse("file", `A page computes recurrent models, and ${this.config.model} is none.`);
     this.source = new Vocabulary(JSON.parse(metadata.source_vocabulary));
     this.target = new Vocabulary(JSON.parse(metadata.target_vocabulary));
     this.weights = parameters(tensors);
     this.encoder = this.weights.within("encoder");
-    this.decoder = decoder(this.weights.within("decoder"), this.config);
+    this.decoder = DECODERS[this.config.model](this.weights.within("decoder"), this.config);
     this.sourceWords = this.source.words;
     this.targetWords = this.target.words;
     this.attends = this.decoder.attends;
@@ -449,8 +433,6 @@ class Model {
 
   /** A run that writes the translation word by word: see Run.step. */
   begin(words) {
-    if (words.length === 0) refuse("empty", "Write a sentence first.");
-    if (words.length > LONGEST) refuse("too-long", `${words.length} words are too many for this page: at most ${LONGEST}.`);
     return new Run(this, words);
   }
 

@@ -57,15 +57,14 @@ export class WordRow {
   // `gloss` is English, `note` in the page's language: what stands under the word.
   add(word, { gloss, note, kind = "" } = {}) {
     const under = note ?? gloss;
-    const own = this.say("code");
     const button = make(
       "button",
       { type: "button", class: `live-word ${kind}`, tabindex: this.buttons.length ? -1 : 0 },
       make("span", { class: "live-bar", "aria-hidden": "true" }, make("i")),
       make("span", { class: "live-text" }, shown(word)),
       " ",
-      under === undefined ? null : make("span", { class: "live-gloss", lang: note === undefined ? "en" : own }, under || "\u00a0"),
-      make("span", { class: "live-hidden live-more", lang: own }),
+      under === undefined ? null : make("span", { class: "live-gloss", lang: note === undefined ? "en" : this.say.code }, under || "\u00a0"),
+      make("span", { class: "live-hidden live-more", lang: this.say.code }),
     );
     if (word === "<unk>") button.title = this.say("unknown_word");
     this.buttons.push(button);

@@ -1,26 +1,9 @@
 // The window of local-p attention, to move by hand. A figure whose picture has the class
 // "local-window" becomes a drawing with two sliders; without scripts it stays the picture.
 const localWindow = (() => {
-  const say = {
-    en: {
-      weight: "weight",
-      bar: (word, softmax, weight) => `${word}: softmax ${softmax}, weight ${weight}`,
-      D: "D, half the width of the window, in words",
-      p: "p t, the centre of the window, in words",
-      shown: (first, last, inside, all, deviation, sum) =>
-        `Window: positions ${first} to ${last}, ${inside} of ${all} words. ` +
-        `Standard deviation D/2 = ${deviation}. The weights sum to ${sum}.`,
-    },
-    ko: {
-      weight: "가중치",
-      bar: (word, softmax, weight) => `${word}: 소프트맥스 ${softmax}, 가중치 ${weight}`,
-      D: "D, 윈도 너비의 절반, 단어 수",
-      p: "p t, 윈도의 중심, 단어의 위치",
-      shown: (first, last, inside, all, deviation, sum) =>
-        `윈도: 위치 ${first}~${last}, 단어 ${all}개 가운데 ${inside}개. ` +
-        `표준 편차 D/2 = ${deviation}. 가중치의 합은 ${sum}입니다.`,
-    },
-  }[document.documentElement.lang === "ko" ? "ko" : "en"];
+  // A phrase in the page's language, its places filled in.
+  const say = (text, given = {}) =>
+    (window.siteWords?.[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => given[name]);
   const words = "gestern hat der alte Mann im Park einen sehr kleinen Hund gesehen".split(" ");
   const scores = [0.2, 0.5, 0.9, 1.6, 2.2, 0.4, 1.0, 0.7, 0.1, 1.4, 2.0, 0.8]; // made up
   const start = { D: 3, p: 4.6 };
@@ -59,7 +42,7 @@ const localWindow = (() => {
 <text x="${left - 8}" y="${at(y(v) + 4)}" text-anchor="end" fill="${grey}">${v}</text>`,
     );
     const bars = words.map(
-      (word, s) => `<g><title>${say.bar(word, align[s].toFixed(3), weights[s].toFixed(3))}</title>
+      (word, s) => `<g><title>${say("{word}: softmax {softmax}, weight {weight}", { word, softmax: align[s].toFixed(3), weight: weights[s].toFixed(3) })}</title>
 <rect x="${at(x(s) - half)}" y="${at(y(align[s]))}" width="${at(2 * half)}" height="${at(y(0) - y(align[s]))}" fill="none" stroke="${blue}" stroke-dasharray="3 2"/>
 <rect class="weight" data-weight="${weights[s].toFixed(4)}" x="${at(x(s) - half)}" y="${at(y(weights[s]))}" width="${at(2 * half)}" height="${at(y(0) - y(weights[s]))}" fill="${blue}"/>
 <text transform="translate(${at(x(s))} ${bottom + 16}) rotate(${turn})" text-anchor="end" fill="${inside[s] ? text : grey}" font-weight="${inside[s] ? "bold" : "normal"}">${word}</text></g>`,
@@ -71,7 +54,7 @@ const localWindow = (() => {
 <rect width="${width}" height="306" fill="var(--pst-color-background, #fff)"/>
 <rect x="${at(from)}" y="${top}" width="${at(to - from)}" height="${bottom - top}" fill="#e69f00" fill-opacity=".22"/>
 ${ticks.join("\n")}
-<text x="4" y="14" fill="${grey}">${say.weight}</text>
+<text x="4" y="14" fill="${grey}">${say("weight")}</text>
 ${bars.join("\n")}
 <path d="M${curve}" fill="none" stroke="${green}" stroke-width="2"/>
 <path d="M${at(x(p))} ${top - 8}V${bottom}" stroke="${green}" stroke-dasharray="5 4"/>
@@ -81,10 +64,14 @@ ${bars.join("\n")}
 
   function summary(D, p) {
     const { inside, weights } = attend(D, p);
-    const first = inside.indexOf(true);
-    const last = inside.lastIndexOf(true);
+    const [first, last] = [inside.indexOf(true), inside.lastIndexOf(true)];
+    const place = { first, last, inside: last - first + 1, all: words.length };
     const sum = weights.reduce((a, b) => a + b).toFixed(2);
-    return say.shown(first, last, last - first + 1, words.length, at(D / 2), sum);
+    return [
+      say("Window: positions {first} to {last}, {inside} of {all} words.", place),
+      say("Standard deviation D/2 = {deviation}.", { deviation: at(D / 2) }),
+      say("The weights sum to {sum}.", { sum }),
+    ].join(" ");
   }
 
   function enliven(picture, number) {
@@ -92,9 +79,9 @@ ${bars.join("\n")}
     box.className = "local-window-box";
     box.innerHTML = `<div role="img" aria-label="${picture.alt.replaceAll('"', "&quot;")}" aria-describedby="local-window-${number}"></div>
 <label><span><i>D</i> = <output>${start.D}</output></span>
-<input type="range" name="D" min="1" max="10" step="1" value="${start.D}" aria-label="${say.D}"></label>
+<input type="range" name="D" min="1" max="10" step="1" value="${start.D}" aria-label="${say("D, half the width of the window, in words")}"></label>
 <label><span><i>p<sub>t</sub></i> = <output>${start.p}</output></span>
-<input type="range" name="p" min="0" max="${words.length}" step="0.1" value="${start.p}" aria-label="${say.p}"></label>
+<input type="range" name="p" min="0" max="${words.length}" step="0.1" value="${start.p}" aria-label="${say("p t, the centre of the window, in words")}"></label>
 <p id="local-window-${number}" aria-live="polite"></p>`;
     const [D, p] = box.querySelectorAll("input");
     const drawing = box.firstElementChild;

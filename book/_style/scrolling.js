@@ -2,13 +2,12 @@
 // screen reader says what it is.
 (() => {
   const THEIRS = "pre, .pst-scrollable-table-container"; // the theme lets keys reach them
-  const FORMULA = { en: "formula", ko: "수식" };
 
   // "Fig. 3.1"; without a number, what the picture shows; of a formula its number.
   function nameOf(box) {
     if (box.matches(".formula")) {
       const number = box.parentElement.querySelector(".eqno")?.firstChild.textContent ?? "";
-      return `${FORMULA[document.documentElement.lang] ?? FORMULA.en} ${number}`.trim();
+      return `${window.siteWords?.formula ?? "formula"} ${number}`.trim();
     }
     const picture = box.querySelector("img, svg");
     const number = box.querySelector(".caption-number")?.textContent.trim();

@@ -1,8 +1,8 @@
 """Join the built pages of the book to one document, for `press.editions.pdf` to print.
 
-The pages' articles stand one after the other. Each name on a page gets that of the page before it,
-so that links, also those between pages, lead to their own chapter. The solutions get a place of
-their own behind the list of all exercises.
+The pages' articles stand one after the other, what they fold is open. Each name on a page gets that
+of the page before it, so that links, also those between pages, lead to their own chapter. The
+solutions move behind the list of all exercises.
 """
 
 import html
@@ -75,6 +75,9 @@ def article(soup: BeautifulSoup, page: str, site: Path, pages: list[str]) -> Tag
     for part in found.select("script, .run-chapter"):
         part.decompose()
     for tag in found.find_all(True):
+        tag.attrs.pop("loading", None)  # paper does not wait
+        if tag.name == "details":
+            tag["open"] = ""
         for key, value in list(tag.attrs.items()):
             inside = key in ("src", "href", "xlink:href") and not urlsplit(value).scheme
             if key == "id":
@@ -103,16 +106,16 @@ def headings(text: Tag) -> list[Entry]:
     return found
 
 
-def solutions(solved: list[tuple[str, str]], heading: str) -> tuple[str, list[Entry]]:
-    """The places that the solutions of some pages move to, and their lines of the contents."""
+def solutions(solved: list[tuple[str, str, str]], heading: str) -> tuple[str, list[Entry]]:
+    """The article of the solutions of some pages, their titles and HTML, and its contents."""
     entries = [Entry(1, heading, "solutions")]
-    entries += [Entry(2, title, f"solutions--{page}") for page, title in solved]
-    places = [
-        f'<section id="solutions--{page}" data-solutions-of="{page}"><h2>{title}</h2></section>'
-        for page, title in solved
-    ]
-    body = f'<article class="bd-article" id="solutions"><h1>{heading}</h1>{"".join(places)}'
-    return f"{body}</article>", entries
+    entries += [Entry(2, title, f"solutions--{page}") for page, title, _ in solved]
+    sections = "".join(
+        f'<section id="solutions--{page}"><h2>{title}</h2>{text}</section>'
+        for page, title, text in solved
+    )
+    body = f'<article class="bd-article" id="solutions"><h1>{heading}</h1>{sections}</article>'
+    return body, entries
 
 
 def join(
@@ -124,21 +127,22 @@ def join(
     """The joined articles, and the contents."""
     entries: list[Entry] = []
     body: list[str] = []
-    solved: list[tuple[str, str]] = []
+    solved: list[tuple[str, str, str]] = []
     last = list(soups)[-1]
     for caption, pages in parts:
         entries += [Entry(0, html.escape(caption))] if caption else []
         for page in pages:
             text = article(soups[page], page, site, list(soups))
             found = headings(text)
+            moved = [one.extract().decode(formatter="minimal") for one in text.select(".solution")]
+            solved += [(page, found[0].title, "".join(moved))] if moved else []
             inner = text.decode_contents(formatter="minimal")
             body.append(f'<article class="bd-article" id="{anchor(page)}">{inner}</article>')
             entries += found if caption else []  # the first page stands before the contents
-            if text.select_one(".solution"):
-                solved.append((page, found[0].title))
-            if page == SOLUTIONS_AFTER or (page == last and SOLUTIONS_AFTER not in soups):
-                places, lines = solutions(solved, solved_heading) if solved else ("", [])
-                body.append(places)
+            here = page == SOLUTIONS_AFTER or (page == last and SOLUTIONS_AFTER not in soups)
+            if here and solved:
+                answers, lines = solutions(solved, solved_heading)
+                body.append(answers)
                 entries += lines
     return "\n".join(body), entries
 

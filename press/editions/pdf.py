@@ -4,8 +4,7 @@
     python -m press.editions.pdf book/03_learning_to_align.ipynb    a handout: some of its pages
 
 Chromium prints the joined document (`one_page`), then once more: the contents need the page
-numbers of the first print. Everything folded is opened, and solutions move behind the list of all
-exercises. Nothing is executed; the pages must have been built (`make html`).
+numbers of the first print. Nothing is executed; the pages must have been built (`make html`).
 """
 
 import argparse

@@ -34,7 +34,6 @@ from press.run.stamps import TO_WRITE, stale, stamp
 LEFT_OUT = (
     "tests",
     "press/editions/student.py",
-    "press/editions/gradescope.py",
     "press/editions/autograder",
     "press/editions/catalogue.py",
     "press/editions/korean.py",

@@ -93,10 +93,13 @@ def drop_thebe(app: Sphinx, config: Config) -> None:
 
 
 def bring_words(app: Sphinx) -> None:
-    """Give the pages the words of another language, for what the theme says in English alone."""
+    """Give scripts the words of another language, in a file of its own: `window.siteWords`."""
     if app.config.site_words:
-        words = json.dumps(app.config.site_words, ensure_ascii=False).replace("</", "<\\/")
-        app.add_js_file(None, body=f"window.siteWords = {words};")
+        path = Path(app.outdir, "_static", "words.js")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        words = json.dumps(app.config.site_words, ensure_ascii=False)
+        path.write_text(f"window.siteWords = {words};\n", encoding="utf8")
+        app.add_js_file(path.name)
 
 
 def add_button(context: dict, name: str, icon: str, url: str, tooltip: str) -> None:

@@ -8,8 +8,8 @@
   is built, no page has a button.
 - Headings of translated pages answer to their English addresses, as `_edition.json` lists them, so
   that a link to a section holds in every language.
-- `site_words` in `_config.yml` has what Sphinx, the theme and the book's own buttons say, in the
-  edition's language: `{Back to top: 맨 위로}`. What is not there they say as they are.
+- `site_words` in `_config.yml` has what Sphinx, the theme, the book's buttons and live boxes say,
+  in the edition's language: `{Back to top: 맨 위로}`. What is not there stays as it is.
 - A list that the build makes says its words by `site_words`, too, on a translated page.
 - A page that is wholly English says so to browsers and screen readers.
 - In Korean a particle stays in the line of what it belongs to, also behind a formula, code, a link

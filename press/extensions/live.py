@@ -11,7 +11,7 @@ those who read without scripts, in print or in Colab::
 
 With `:frames:` one step is shown frame by frame, and with two models the reader chooses. `{learn}`
 is a small network that the reader trains. Its argument is a task, and each option one of the
-choices of `book/_live/learn_choices.mjs`; `:height:` keeps as many pixels free until it runs::
+choices of `book/_live/learn_choices.mjs`::
 
     :::{learn} reverse
     :score: dot(q, W(k))
@@ -61,7 +61,6 @@ MODULES = tuple(sorted(path.name for path in SOURCE.iterdir() if path.is_file())
 FOLDER = "live"  # of the site's _static
 SHOWN = "live_models"  # in a page's metadata, if it has a component: the models that it may fetch
 TASKS = ("german", "korean", "copy", "reverse", "own")
-HEIGHT = 720
 
 START = "Try it"  # the button
 SCRIPTLESS = {
@@ -115,7 +114,7 @@ def options_of(spec: Spec) -> Spec:
 
 # ---------------------------------------------------------------------------------------- its HTML
 
-BOX = """<div class="live{more}" {what}>\
+BOX = """<div {attributes}>\
 <script type="application/json" class="{name}-options">{options}</script>\
 <div class="{name}-still">{still}</div>\
 <noscript><p class="live-hint">{hint}</p></noscript>\
@@ -124,7 +123,7 @@ BOX = """<div class="live{more}" {what}>\
 false;</script></div>"""
 
 
-def box(spec: Spec, words: Dictionary | None = None, height: int = HEIGHT) -> str:
+def box(spec: Spec, words: Dictionary | None = None) -> str:
     """A block as HTML: its component's options, its still, and a text for those without it.
 
     Raises:
@@ -136,15 +135,14 @@ def box(spec: Spec, words: Dictionary | None = None, height: int = HEIGHT) -> st
         in_words(text, words) for text in (START, SCRIPTLESS[name], FROM_FILE[name])
     )
     if name == "learn":
-        what = f'style="min-height: {height}px"'
+        draw, attributes = stills.training, 'class="live learn"'
     else:
-        what = f'data-mode="{spec["mode"]}" data-start="{start}"'
-    draw = stills.training if name == "learn" else stills.translation
+        draw, attributes = stills.translation, f'class="live" data-mode="{spec["mode"]}"'
+        attributes += f' data-start="{start}"'
     options = json.dumps(options_of(spec), ensure_ascii=False)
     return BOX.format(
         name=name,
-        more=" learn" if name == "learn" else "",
-        what=what,
+        attributes=attributes,
         options=options.replace("</", "<\\/"),  # it cannot end its script
         still=draw(spec, words),
         hint=hint,
@@ -187,10 +185,9 @@ class Component(SphinxDirective):
     specify: Callable[[str, dict], Spec]
 
     def run(self) -> list[nodes.Node]:
-        height = self.options.pop("height", HEIGHT)
         try:
             spec = type(self).specify(self.arguments[0], self.options)
-            html = box(spec, self.config.site_words, height)
+            html = box(spec, self.config.site_words)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
         models = self.env.metadata[self.env.docname].setdefault(SHOWN, set())
@@ -222,11 +219,7 @@ class Learn(Component):
         "score": directives.unchanged_required,
         "asks": one_of("before", "after"),
         "window": one_of("global", "local-m", "local-p"),
-        "attention": lambda given: one_of("yes", "no")(given) == "yes",
-        "feeding": lambda given: one_of("yes", "no")(given) == "yes",
         "length": lambda given: int(one_of(*range(4, 17))(given)),
-        "seed": lambda given: int(one_of(*range(100))(given)),
-        "height": directives.positive_int,
     }
 
 

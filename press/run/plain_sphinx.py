@@ -7,17 +7,19 @@ extensions. A page that differs in its text, or is on one side only, is named, a
 is 1.
 """
 
-import argparse
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from difflib import unified_diff
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 
 from press.contents import ROOT, copy_tree
 
+BUILT = ROOT / "_build" / "strict" / "_build" / "html"
 GOES = ("jupyter_book", "sphinx_thebe", "sphinx_comments")  # what comes with jupyter-book alone
 
 
@@ -38,39 +40,30 @@ def build(source: Path, target: Path) -> Path:
     return target
 
 
-def texts(site: Path) -> dict[str, str]:
-    """The words of each page's article."""
+def texts(site: Path) -> dict[str, list[str]]:
+    """The pieces of text of each page's article."""
     found = {}
     for path in sorted(site.rglob("*.html")):
         soup = BeautifulSoup(path.read_text(encoding="utf8"), "html.parser")
         if article := soup.find("article", class_="bd-article"):
-            found[path.relative_to(site).as_posix()] = " ".join(article.get_text(" ").split())
+            found[path.relative_to(site).as_posix()] = list(article.stripped_strings)
     return found
 
 
-def differences(one: dict[str, str], other: dict[str, str]) -> list[str]:
-    """A line for each page that is not the same on both sides."""
-    found = [f"{name} is on one side only" for name in sorted(one.keys() ^ other.keys())]
-    for name in sorted(one.keys() & other.keys()):
-        if one[name] != other[name]:
-            pairs = enumerate(zip(one[name], other[name], strict=False))
-            shorter = min(len(one[name]), len(other[name]))
-            at = next((place for place, (a, b) in pairs if a != b), shorter)
-            here, there = (text[max(0, at - 30) : at + 30] for text in (one[name], other[name]))
-            found.append(f"{name}: ...{here}... is ...{there}...")
-    return found
+def differences(one: dict[str, list[str]], other: dict[str, list[str]]) -> Iterator[str]:
+    """For each page that is not the same on both sides, what differs."""
+    for name in sorted(one.keys() | other.keys()):
+        if one.get(name) != other.get(name):
+            lines = unified_diff(one.get(name, []), other.get(name, []), n=0, lineterm="")
+            yield "\n".join([name, *lines])
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    built = ROOT / "_build" / "strict" / "_build" / "html"
-    parser.add_argument("--site", type=Path, default=built, help="the pages by jupyter-book")
-    site = parser.parse_args().site
-    if not (before := texts(site)):
-        parser.error(f"there are no pages in {site}: run `make strict`")
+    if not (before := texts(BUILT)):
+        sys.exit(f"there are no pages in {BUILT}: run `make strict`")
     with tempfile.TemporaryDirectory(prefix="sphinx-") as name:
         after = texts(build(Path(name, "book"), Path(name, "html")))
-    found = differences(before, after)
+    found = list(differences(before, after))
     print(*found, f"{len(before)} pages, {len(found)} differ", sep="\n")
     return int(bool(found))
 

@@ -91,10 +91,12 @@ def test_pages_are_korean_and_so_is_what_stands_round_them_and_they_fit_on_a_pho
             page.evaluate(AT_REST)
             assert page.evaluate(BEYOND) == [], (name, width)
 
-    # the window that moves, and the button to the same place in English
+    # the window that moves, a network that learns, and the button to the same place in English
     page = fresh(f"{CHAPTER}.html#exercises")
     assert page.locator(".local-window-box p").inner_text().startswith("윈도: 위치 ")
     assert "가중치" in page.locator(".local-window-box svg").text_content()
+    page.locator(".live.learn").first.scroll_into_view_if_needed()
+    assert page.locator(".learn-train").first.inner_text() == "학습"
     page.locator("a.btn-language").click()
     wait_until(page, "document.documentElement.lang === 'en'")
     assert page.url.endswith(f"/{CHAPTER}.html#exercises") and "/ko/" not in page.url

@@ -1,23 +1,19 @@
-"""*A whole translator on one page*: a program of its own, and the file that holds it."""
+"""*A whole translator on one page*: a program of its own."""
 
 import ast
 
 import nbformat
 import pytest
 
-from press.plain_file import NOTEBOOK, plain, plain_file
+from press.contents import file_of
+from press.extensions.notebooks import PLAIN, plain
 
 BRIDGE = "# The bridge to the book"
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return plain(nbformat.read(NOTEBOOK, as_version=4))
-
-
-def test_the_plain_file_is_the_notebooks_code(text):
-    """After a change: `python -m press.plain_file`."""
-    assert plain_file(NOTEBOOK).read_text(encoding="utf8") == text
+    return plain(nbformat.read(file_of(PLAIN), as_version=4))
 
 
 def test_the_page_takes_only_its_sentences_from_the_package(text):

@@ -40,12 +40,12 @@ const tasks = {
     const { unknown, ...read } = readSentence(text, model, { chains: [1] });
     return { ...read, unknown: [...unknown].map((at) => read.words[at]) };
   },
-  /** What is told where a sentence cannot be translated, or a file not read. */
-  refusal(model, { file, words }) {
+  /** What is told where a model cannot be computed. */
+  refusal(model, { file }) {
     try {
-      (file ? load(readFileSync(file)) : model).begin(words);
-    } catch ({ name, code, message }) {
-      return { name, code, message };
+      load(readFileSync(file));
+    } catch ({ message }) {
+      return message;
     }
   },
 };

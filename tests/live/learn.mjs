@@ -4,7 +4,6 @@ import { BREAKS, DEFAULTS } from "../../book/_live/learn_choices.mjs";
 import { LEARN } from "../../book/_live/learn_words.mjs";
 import { SEE } from "../../book/_live/see_words.mjs";
 import { speaker } from "../../book/_live/speaker.mjs";
-import { LEARN as KOREAN, SEE as KOREAN_SEE } from "../../book/_live/words_ko.mjs";
 import { SIZES, Training, batch, corpus, readPairs } from "../../book/_live/learn.mjs";
 import { plan } from "../../book/_live/score.mjs";
 import { Tape } from "../../book/_live/tape.mjs";
@@ -37,7 +36,7 @@ const tasks = {
   },
   plan: ({ text, n, d }) => plan(text, { n, d }).weights,
   breaks: () => BREAKS,
-  words: () => ({ learn: { en: LEARN, ko: KOREAN }, see: { en: SEE, ko: KOREAN_SEE } }),
+  words: () => ({ learn: LEARN, see: SEE }),
   pairs: ({ text }) => readPairs(text),
   corpus: ({ spec }) => corpus(spec),
   /** Trains, and looks every few updates, until it locks on or may no longer. */

@@ -13,6 +13,8 @@ import pytest
 import torch
 from parity import ask_node
 
+from press.editions import catalogue
+
 RUNNER = Path(__file__).with_name("learn.mjs")
 LIVE = Path(__file__).resolve().parents[2] / "book" / "_live"
 CLOSE = 1e-4  # of the largest number of its kind
@@ -382,28 +384,23 @@ def test_broken_article_words_are_right_and_the_weights_elsewhere():
 
 
 @pytest.mark.parametrize("box", ["learn", "see"])
-def test_words_in_korean_have_the_same_keys_and_places(box):
-    words = found("words")[box]
-    assert list(words["en"]) and set(words["en"]) == set(words["ko"])
-
-    def places(text: str) -> list[str]:
-        return sorted(re.findall(r"\{(\w+)\}", text))
-
-    for key, english in words["en"].items():
-        assert places(english) == places(words["ko"][key]), key
-        assert words["ko"][key].strip(), key
+def test_the_catalogue_has_every_phrase_in_korean_with_its_places(box):
+    korean = catalogue.table()
+    for english in found("words")[box].values():
+        here, there = (re.findall(r"\{\w+\}", text) for text in (english, korean[english]))
+        assert sorted(here) == sorted(there) and korean[english].strip(), english
 
 
 @pytest.mark.parametrize("box", ["learn", "see"])
 def test_every_word_that_a_box_says_is_in_its_table(box):
     own = {path.stem for path in LIVE.glob("learn*.mjs")} | {"score"}
-    names = {path.stem for path in LIVE.glob("*.mjs")} - {"speaker", "words_ko"}
+    names = {path.stem for path in LIVE.glob("*.mjs")} - {"speaker"}
     text = "".join(
         (LIVE / f"{n}.mjs").read_text("utf8") for n in names if (n in own) == (box == "learn")
     )
     spoken = set(re.findall(r'\b(?:say(?:\.parts)?|Refusal)\("([\w-]+)"', text))
     assert len(spoken) > 30
-    assert spoken <= set(found("words")[box]["en"]) | {"a_number", "a_vector"}
+    assert spoken <= set(found("words")[box]) | {"a_number", "a_vector"}
 
 
 # ------------------------------------------------------------------------- what the page says

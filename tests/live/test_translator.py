@@ -337,27 +337,8 @@ def test_unknown_words_are_told_and_read_as_unk(small, controlled):
 # ------------------------------------------------------------------------ what a reader is told
 
 
-def test_what_cannot_be_done_is_refused_in_plain_words(small, controlled, tmp_path):
-    whole = small.read_bytes()
-    files = {
-        "empty": b"",
-        "text": b"<!doctype html><title>404</title>",
-        "cut": whole[: len(whole) // 2],
-        "header cut": whole[:100],
-        "another": whole.replace(b"attnmt-model-1", b"attnmt-model-9"),
-    }
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
+def test_a_score_that_the_page_lacks_is_named(controlled, tmp_path):
     strange = luong(controlled, hidden=8)
     strange.config["score"] = "cosine"
-    saved(strange, tmp_path / "strange")
-    jobs = [
-        ("empty", {"model": small, "words": []}),
-        ("too-long", {"model": small, "words": ["der"] * 201}),
-        *(("file", {"file": tmp_path / name, "words": ["der"]}) for name in [*files, "strange"]),
-    ]
-    answers = ask(*({"task": "refusal"} | job for _, job in jobs))
-    for (code, job), answer in zip(jobs, answers, strict=True):
-        assert (answer["name"], answer["code"]) == ("TranslatorError", code), job
-        assert len(answer["message"]) > 20, job
-    assert "“cosine”" in answers[-1]["message"]
+    (message,) = ask({"task": "refusal", "file": saved(strange, tmp_path / "strange")})
+    assert message == "This page does not know the score “cosine”."

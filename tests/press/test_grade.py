@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-import zipfile
 from pathlib import Path
 
 import nbformat
@@ -17,7 +16,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from press.contents import ROOT
 from press.editions import grade
-from press.editions.gradescope import write_archive
 from press.editions.mechanisms import Mechanism, checked, mechanisms, parted
 
 CELL = "def f(x):\n    'Doc.'\n    return x  # write it here\n\n\ncheck(f)"
@@ -284,7 +282,7 @@ def test_what_cannot_be_graded_is_told(arguments, message, tmp_path, monkeypatch
     assert message in capsys.readouterr().err
 
 
-def test_gradescope_gets_its_results_and_its_archive(handed_in, tmp_path, monkeypatch):
+def test_gradescope_gets_its_results(handed_in, tmp_path, monkeypatch):
     results = tmp_path / "results.json"
     monkeypatch.setattr(sys, "argv", ["grade", str(handed_in), "--gradescope", str(results)])
     assert grade.main() == 0
@@ -292,12 +290,6 @@ def test_gradescope_gets_its_results_and_its_archive(handed_in, tmp_path, monkey
     assert (found["score"], found["output"]) == (1, "")
     assert "No notebook" in grade.for_gradescope([])["output"]
     assert {"name": "ex-one", "score": 1, "max_score": 1, "output": "correct"} in found["tests"]
-    (tmp_path / "edition" / "press").mkdir(parents=True)
-    (tmp_path / "edition" / "press" / "x.py").write_text("")
-    write_archive(tmp_path / "edition", tmp_path / "zip.zip")
-    with zipfile.ZipFile(tmp_path / "zip.zip") as archive:
-        assert {"setup.sh", "run_autograder", "press/x.py"} == set(archive.namelist())
-        assert archive.getinfo("run_autograder").external_attr >> 16 & 0o111
 
 
 def test_the_first_complaint_is_told():

@@ -28,7 +28,6 @@ def specs(text: str) -> list[dict]:
     for name, argument, body in BLOCK.findall(re.sub(r"(?ms)^```\w*$.*?^```$", "", text)):
         written = re.findall(r"(?m)^:([\w-]+): *(.*)\n", body)
         options = assemble_option_dict(written, DIRECTIVES[name].option_spec)
-        options.pop("height", None)
         found.append(DIRECTIVES[name].specify(argument, options))
     return found
 
@@ -55,14 +54,14 @@ def test_a_block_tells_its_component_what_is_written():
     pair, step, learn = specs(
         ":::{live} rnnencdec rnnsearch\n:sentence: Ein Hund.\n:english: A dog.\nText.\n:::\n"
         ":::{live} rnnsearch\n:frames:\n:sentence: Ein Hund.\n:::\n"
-        ":::{learn} reverse\n:score: dot(q, W(k)) - 1\n:length: 10\n:feeding: no\n:height: 9\n:::\n"
+        ":::{learn} reverse\n:score: dot(q, W(k)) - 1\n:length: 10\n:window: local-m\n:::\n"
     )
     shown = {"mode": "pair", "models": ["rnnencdec", "rnnsearch"], "sentence": "Ein Hund."}
     assert pair == shown | {"english": "A dog."}
     options = given(live.box(pair))
     assert options == pair | {"size": options["size"]}
     assert step["mode"] == "step"
-    rules = {"score": "dot(q, W(k)) - 1", "length": 10, "feeding": False}
+    rules = {"score": "dot(q, W(k)) - 1", "length": 10, "window": "local-m"}
     assert live.options_of(learn) == {"task": "reverse"} | rules
 
 
