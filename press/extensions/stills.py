@@ -59,8 +59,9 @@ def matrix(
         window: the centres of local attention, and D.
     """
     size = (0.9 + 0.29 * len(source), 0.8 + 0.24 * len(target))  # cells as large as live ones
-    ax = plt.subplots(figsize=size, layout="constrained")[1]
-    plots.alignment(source, target, weights, gold=gold, ax=ax, bar=False)
+    with plt.rc_context({"xtick.labelsize": 11}):  # the notebooks' size
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+        plots.alignment(source, target, weights, gold=gold, ax=ax, bar=False)
     ax.set(xlabel="", ylabel="")
     if window:
         plots.window(*window, ax)
