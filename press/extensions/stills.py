@@ -15,6 +15,7 @@ from collections.abc import Sequence, Set
 from functools import cache
 from html import escape
 from pathlib import Path
+from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -67,13 +68,15 @@ def matrix(
         plots.window(*window, ax)
     svg = alignment_svg(ax.figure)
     plt.close(ax.figure)
+    wide = ElementTree.fromstring(svg).get("width").removesuffix("pt")
     most = np.argmax(weights, axis=1)
     looks = (
         f"{word} ← {source[s]} {row[s]:.0%}"
         for word, s, row in zip(target, most, np.asarray(weights), strict=True)
     )
     label = escape("; ".join(looks))
-    drawn = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    words = f'<svg role="img" aria-label="{label}" style="--natural: {float(wide):.0f}"'
+    drawn = svg.replace("<svg", words, 1)
     return f'<div class="live-scroll">{drawn}</div>'
 
 
