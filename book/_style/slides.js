@@ -29,9 +29,12 @@ function fit(slide) {
     const below = slide.querySelector("header").getBoundingClientRect().bottom - top + 8;
     if (width < 1.5 * height) picture.style.cssText = `left: 440px; right: 14px; bottom: 34px; top: ${below}px`;
   }
-  for (let size = picture ? 1 : 1.25; size > 0.78; size -= 0.03) {
-    slide.style.setProperty("--fit", size.toFixed(2));
-    if (beyond(slide) <= 1) break;
+  search: for (const [lines, least] of [["pre", 0.9], ["pre-wrap", 0.78]]) { // an output's: whole, or not under 20 pixels
+    slide.style.setProperty("--lines", lines);
+    for (let size = picture ? 1 : 1.25; size > least; size -= 0.03) {
+      slide.style.setProperty("--fit", size.toFixed(2));
+      if (beyond(slide) <= 1) break search;
+    }
   }
   for (const { style } of over) {
     const box = picture.getBoundingClientRect();

@@ -56,7 +56,7 @@ FOLDER = "slides"  # beside the folder of the pages
 SHOWN = ("slide", "subslide", "fragment")
 CODE = "slide-code"  # the tag of a code cell whose source is shown
 SIGNATURE = "nrefs:"  # is how one of sacreBLEU begins
-ROWS = {"table": 9, "sentences": 4, "forest": 4, "code": 18, "output": 18}  # on one slide
+ROWS = {"table": 9, "sentences": 4, "forest": 13, "code": 18, "output": 18}  # or lines
 SENTENCE = 60  # letters; a table with a longer row is one of sentences
 THINGS = 4  # on one slide, at most
 SHORT = 4  # lines of output that leave room for a picture
@@ -68,9 +68,9 @@ SEEN = (nodes.figure, nodes.image, nodes.raw, nodes.table)  # are no notes
 LISTS = (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list)
 
 
-def dealt(rows: list, kind: str) -> Iterator[list]:
-    """As many rows as a slide has room for, on each slide about as many."""
-    count = -(-len(rows) // ROWS[kind])
+def dealt(rows: list, kind: str, lines: int = 0) -> Iterator[list]:
+    """As many rows as a slide has room for, on each slide about as many; or so many lines."""
+    count = -(-(lines or len(rows)) // ROWS[kind])
     for place in range(count):
         yield rows[place * len(rows) // count : (place + 1) * len(rows) // count]
 
@@ -287,7 +287,9 @@ class Deck:
         whole = BeautifulSoup(html, "html.parser").div
         for table in [table.extract() for table in whole.find_all(role="table")]:
             head, *rows = [row.extract() for row in table.find_all(role="row")]
-            for some in dealt(rows, "forest"):
+            words = [len(row.contents[-1].find_all("div")) for row in rows]
+            lines = sum(n if n > 1 else 3 for n in words)  # one is a sentence: why no verdict
+            for some in dealt(rows, "forest", lines):
                 table.clear()
                 table.extend([head, *some])
                 whole.append(table)

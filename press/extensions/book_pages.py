@@ -10,6 +10,7 @@
 - The package's page does not list the fields of named tuples once more: their class tells of them.
 - Printed tables keep their columns: where they are too wide they scroll, and only sentences wrap.
 - A verdict is a badge; a notebook's table of verdicts is folded below their numbers.
+- In a table an interval stays on its line. Figures of a page outside the chapters count from 1.
 - A page for addresses that lead nowhere, whose links work at any depth.
 - No icons as scripts: the theme brings Font Awesome twice, as fonts (0.3 MB) and as JavaScript
   (1.5 MB). The fonts suffice.
@@ -36,6 +37,7 @@ from matplotlib.font_manager import get_font_names
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from press.colab.cell import site_address
@@ -61,6 +63,7 @@ OPEN_PARTS = 2  # of the sidebar: Start, and Chapters
 COLUMNS = re.compile(r"\S {2,}\S")  # what printed tables have and sentences have not
 LETTERS = 100  # in a line; a longer one is no row of a table
 VERDICT = re.compile(r"([a-z ]*[a-z])[;: ]*(.*)", re.DOTALL)  # its word, and what is said of it
+INTERVAL = re.compile(r"(\([−+]?\d[^()]{0,22}\))")  # or how many seeds there are
 PICTURE = re.compile(r'<img\b[^>]*\bsrc="[^"]*_images/([^"]+)"[^>]*>')
 ASIDE = (nodes.Admonition, nodes.table, nodes.figure, nodes.list_item, nodes.block_quote)
 DESCRIPTION = 200  # letters at most; a paragraph under 40 describes nothing
@@ -302,6 +305,26 @@ def mark_verdicts(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             table.parent.replace(table, [opened, table, closed])  # `replace_self` moves its classes
 
 
+def keep_intervals(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """In a table an interval is not divided: with too little room it stands below its number."""
+    for entry in doctree.findall(nodes.entry):
+        for text in list(entry.findall(nodes.Text)):
+            parts = INTERVAL.split(text)
+            if len(parts) > 1:
+                parts[1::2] = [nodes.inline("", x, classes=["unbroken"]) for x in parts[1::2]]
+                parts[::2] = map(nodes.Text, parts[::2])
+                text.parent.replace(text, parts)
+
+
+def number_by_page(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Figures of a page outside the chapters count from 1; Sphinx goes on from page to page."""
+    for numbers in env.toc_fignumbers.values():
+        figures = numbers.get("figure", {})
+        if all(len(number) == 1 for number in figures.values()):  # no chapter
+            numbers["figure"] = {name: (k,) for k, name in enumerate(figures, 1)}
+    return []
+
+
 def skip_tuple_fields(
     app: Sphinx, what: str, name: str, member: object, skip: bool, options: dict
 ) -> bool | None:
@@ -331,6 +354,8 @@ def setup(app: Sphinx) -> dict:
     app.connect("doctree-resolved", inline_alignments)
     app.connect("doctree-resolved", keep_columns)
     app.connect("doctree-resolved", mark_verdicts)
+    app.connect("doctree-resolved", keep_intervals)
+    app.connect("env-get-updated", number_by_page, priority=900)  # than Sphinx's own numbers
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("build-finished", drop_icon_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

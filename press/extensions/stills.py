@@ -15,6 +15,7 @@ from collections.abc import Sequence, Set
 from functools import cache
 from html import escape
 from pathlib import Path
+from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -59,20 +60,23 @@ def matrix(
         window: the centres of local attention, and D.
     """
     size = (0.9 + 0.29 * len(source), 0.8 + 0.24 * len(target))  # cells as large as live ones
-    ax = plt.subplots(figsize=size, layout="constrained")[1]
-    plots.alignment(source, target, weights, gold=gold, ax=ax, bar=False)
+    with plt.rc_context({"xtick.labelsize": 11}):  # the notebooks' size
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+        plots.alignment(source, target, weights, gold=gold, ax=ax, bar=False)
     ax.set(xlabel="", ylabel="")
     if window:
         plots.window(*window, ax)
     svg = alignment_svg(ax.figure)
     plt.close(ax.figure)
+    wide = ElementTree.fromstring(svg).get("width").removesuffix("pt")
     most = np.argmax(weights, axis=1)
     looks = (
         f"{word} ← {source[s]} {row[s]:.0%}"
         for word, s, row in zip(target, most, np.asarray(weights), strict=True)
     )
     label = escape("; ".join(looks))
-    drawn = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    words = f'<svg role="img" aria-label="{label}" style="--natural: {float(wide):.0f}"'
+    drawn = svg.replace("<svg", words, 1)
     return f'<div class="live-scroll">{drawn}</div>'
 
 

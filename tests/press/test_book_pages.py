@@ -14,7 +14,7 @@ from PIL import Image
 from sphinx.application import Sphinx
 
 from press.contents import ROOT
-from press.extensions.book_pages import add_run, fold_parts, mark_verdicts
+from press.extensions.book_pages import add_run, fold_parts, mark_verdicts, number_by_page
 
 ADDRESS = "https://someone.example/align/"
 PAGE = """# A title of $x$
@@ -29,7 +29,7 @@ The first paragraph that tells *something*, of `<unk>` and more.
 
 | verdict | claim |
 |---|---|
-| same sign; trials: one side | It helps. |
+| same sign; trials: one side | It helps: +1.3 (−0.2 to +2.8), 92.1 (1 seed) |
 """
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" {} viewBox="0 0 40.4 9.6"></svg>'
 
@@ -120,6 +120,20 @@ def test_a_verdict_is_a_badge_of_its_word(built):
     verdict = BeautifulSoup(built()[0], "html.parser").table.td
     assert verdict.text.strip() == "same sign trials: one side"
     assert verdict.span["class"] == ["verdict", "same-sign"] and verdict.span.text == "same sign"
+
+
+def test_in_a_table_an_interval_stays_on_its_line(built):
+    whole = BeautifulSoup(built()[0], "html.parser").table.select(".unbroken")
+    assert [one.text for one in whole] == ["(−0.2 to +2.8)", "(1 seed)"]
+
+
+def test_figures_of_a_page_outside_the_chapters_count_from_one():
+    chapter = {"figure": {"a": (3, 1), "b": (3, 2)}}
+    page = {"figure": {"d": (5,), "e": (6,)}, "exercise": {"f": (3,)}}
+    env = SimpleNamespace(toc_fignumbers={"three": chapter, "how": page})
+    assert number_by_page(None, env) == []
+    assert chapter == {"figure": {"a": (3, 1), "b": (3, 2)}}
+    assert page == {"figure": {"d": (1,), "e": (2,)}, "exercise": {"f": (3,)}}
 
 
 def test_a_notebooks_table_of_verdicts_is_folded_as_a_whole():

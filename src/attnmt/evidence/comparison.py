@@ -487,8 +487,9 @@ class Decision:
         return self.comparison.difference
 
     def text(self, digits: int = 1) -> str:
-        """For a table: ``+2.3 (+0.4 to +4.2)``, the difference and the interval."""
-        found, low, high = (f"{x:+.{digits}f}" for x in (self.difference, self.low, self.high))
+        """For a table: ``+2.3 (+0.4 to +4.2)``, the difference (never −0.0) and the interval."""
+        found = f"{self.difference:+z.{digits}f}"
+        low, high = (f"{x:+.{digits}f}" for x in (self.low, self.high))
         return f"{found} ({low} to {high})".replace("-", "−")
 
 

@@ -81,4 +81,4 @@ def twice_as_long(row: Row) -> str:
 
 
 def _signed(difference: float, claim: Claim) -> str:
-    return f"{difference:+.{digits(claim)}f}".replace("-", "−")
+    return f"{difference:+z.{digits(claim)}f}".replace("-", "−")

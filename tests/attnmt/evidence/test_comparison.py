@@ -189,6 +189,7 @@ def test_what_waits_counts_and_what_was_found_stays_when_it_comes():
 
 def test_a_difference_reads_as_a_table_wants_it():
     assert decide([narrow(-0.25, 1.0)])[0].text(2) == "−0.25 (−1.25 to +0.75)"
+    assert decide([narrow(-0.04, 1.0)])[0].text().startswith("+0.0 (")
 
 
 # -------------------------------------------------------------------------------------- refusals

@@ -102,8 +102,11 @@ def signed(difference: float, row: Row) -> str:
 
 def numbers(row: Row) -> str:
     """Our difference with the ends of its interval; "" where there is none."""
-    found = ours(row)
-    return "{} ({} to {})".format(*(signed(x, row) for x in found)) if found else ""
+    if (found := ours(row)) is None:
+        return ""
+    difference, low, high = found
+    difference = round(difference, digits(row.claim)) + 0.0  # a difference is never −0.0
+    return f"{signed(difference, row)} ({signed(low, row)} to {signed(high, row)})"
 
 
 def words_beside(row: Row) -> list[str]:
