@@ -7,12 +7,12 @@ import functools
 import io
 import math
 import re
-from html.parser import HTMLParser
+from html import unescape
 from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
 import torch
-from built import PAGES, PHONE, html_of, visit
+from built import PAGES, PHONE, html_of
 from conftest import SITE
 from PIL import Image
 
@@ -23,54 +23,31 @@ from press.contents import ROOT, chapters, lectures
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("address")]
 
 
-@pytest.fixture
-def fresh(browser, address):
-    """A function that opens a page of its own, to be changed freely."""
-    pages = []
-
-    def open_page(name: str, **options):
-        pages.append(visit(browser, address, name, **options))
-        return pages[-1]
-
-    yield open_page
-    for opened in pages:
-        opened.close()
-
-
 # --- what stands in the files of all pages
 
 
-class Anchors(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.ids, self.links = set(), []
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        self.ids.update(attributes[key] for key in ("id", "name") if attributes.get(key))
-        if tag == "a" and attributes.get("href"):
-            self.links.append(attributes["href"])
-
-
 @functools.cache
-def anchors(name: str) -> Anchors:
-    parser = Anchors()
-    parser.feed(html_of(name))
-    return parser
+def anchors(name: str) -> tuple[set[str], list[str]]:
+    """The places of a page that a link can lead to, and where its own links lead."""
+    places = re.findall(r'\s(?:id|name)="([^"]+)"', html_of(name))
+    links = re.findall(r'<a\s[^<>]*?\bhref="([^"]+)"', html_of(name))
+    return set(map(unescape, places)), list(map(unescape, links))
 
 
 def test_links_and_anchors_resolve():
     kinds = ("https:", "http:", "mailto:", "javascript:")
     slides = [f"slides/{path.stem}.html" for path in lectures()]
     for name in [*PAGES, *slides]:
-        for link in anchors(name).links:
+        _, links = anchors(name)
+        assert links, name
+        for link in links:
             if link.startswith(kinds):
                 continue
             target, fragment = urldefrag(urljoin(name, link))
             target = unquote(target) or name
             assert (SITE / target).is_file(), (name, link)
             if fragment and target.endswith(".html"):
-                assert unquote(fragment) in anchors(target).ids, (name, link)
+                assert unquote(fragment) in anchors(target)[0], (name, link)
 
 
 def test_numbers_in_sentences_are_shown_without_their_marks():
@@ -109,8 +86,8 @@ SHAPES = """() => {
 }"""
 
 
-def test_the_window_moves_and_says_what_the_package_says(fresh):
-    page = fresh("book/05_local_attention.html")
+def test_the_window_moves_and_says_what_the_package_says(fresh, address):
+    page = fresh(f"{address}book/05_local_attention.html")
     scores, start = page.evaluate("[localWindow.scores, localWindow.start]")
     picture = (ROOT / "book/figures/local_window.svg").read_text(encoding="utf8")
 
@@ -149,8 +126,8 @@ def test_the_window_moves_and_says_what_the_package_says(fresh):
 # --- what a reader does
 
 
-def test_the_keyboard_is_enough_to_search(fresh):
-    page = fresh("book/index.html")
+def test_the_keyboard_is_enough_to_search(fresh, address):
+    page = fresh(f"{address}book/index.html")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#main-content"
     page.keyboard.press("Control+k")
@@ -159,8 +136,8 @@ def test_the_keyboard_is_enough_to_search(fresh):
     page.wait_for_selector("#search-results li a")
 
 
-def test_on_a_phone_printed_tables_keep_their_columns_and_sentences_wrap(fresh):
-    page = fresh("book/03_learning_to_align.html", viewport=PHONE)
+def test_on_a_phone_printed_tables_keep_their_columns_and_sentences_wrap(fresh, address):
+    page = fresh(f"{address}book/03_learning_to_align.html", viewport=PHONE)
     printed = """of => [...document.querySelectorAll(of)].map(pre => {
         const style = getComputedStyle(pre), padding = 2 * parseFloat(style.paddingTop)
         return [pre.textContent.trimEnd().split("\\n").length,
@@ -172,8 +149,8 @@ def test_on_a_phone_printed_tables_keep_their_columns_and_sentences_wrap(fresh):
     assert any(rows > lines for lines, rows in sentences), sentences
 
 
-def test_on_a_dark_page_pictures_have_no_white_paper(fresh):
-    page = fresh("book/02_fixed_length.html", color_scheme="dark")
+def test_on_a_dark_page_pictures_have_no_white_paper(fresh, address):
+    page = fresh(f"{address}book/02_fixed_length.html", color_scheme="dark")
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     # a heat map keeps its colours, since they are its numbers, and is dimmed
     pictures = page.locator('div.cell_output img:not([alt*="heat map" i], [alt*="dark" i])')
