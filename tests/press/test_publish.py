@@ -189,17 +189,6 @@ def test_a_published_copy_has_its_address_everywhere_and_no_output_is_stale(tmp_
     assert publish(ADDRESS, root=tmp_path) == []  # without a branch, that one stays
 
 
-@pytest.fixture
-def command(monkeypatch):
-    """Runs `press.colab.publish` with these arguments."""
-
-    def run(*arguments: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["publish.py", *arguments])
-        return main()
-
-    return run
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -207,7 +196,8 @@ def command(monkeypatch):
         ([ADDRESS, "--branch", 'a"b'], 'a"b is no name of a branch'),
     ],
 )
-def test_an_address_of_another_form_is_refused(command, arguments, message, capsys):
+def test_an_address_of_another_form_is_refused(arguments, message, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["publish.py", *arguments])
     with pytest.raises(SystemExit, match="2"):
-        command(*arguments)
+        main()
     assert message in capsys.readouterr().err
