@@ -38,6 +38,12 @@ def there(tmp_path_factory):
         yield address
 
 
+@pytest.fixture
+def fresh(fresh, there):
+    """A function that opens a Korean page."""
+    return lambda name, **options: fresh(f"{there}ko/{name}", **options)
+
+
 # Of what stands round the text: what has words, but none in Korean. (A link may lead to a page that
 # is English, a live box shows sentences, and what lags in the text is listed elsewhere.)
 ENGLISH = """() => {
@@ -64,10 +70,10 @@ SAID_SO = re.compile(
 )
 
 
-def test_pages_are_korean_and_so_is_what_stands_round_them_and_they_fit_on_a_phone(fresh, there):
+def test_pages_are_korean_and_so_is_what_stands_round_them_and_they_fit_on_a_phone(fresh):
     """One test, since the pages are built for it."""
     for name in PAGES:
-        page = fresh(f"{there}ko/{name}.html", viewport=PHONE)
+        page = fresh(f"{name}.html", viewport=PHONE)
         page.wait_for_timeout(300)  # for what scripts write
         assert page.complaints == []
         assert page.evaluate("document.documentElement.lang") == "ko"
@@ -78,7 +84,7 @@ def test_pages_are_korean_and_so_is_what_stands_round_them_and_they_fit_on_a_pho
             assert page.evaluate(BEYOND) == [], (name, width)
 
     # the window that moves, and the button to the same place in English
-    page = fresh(f"{there}ko/{CHAPTER}.html#exercises")
+    page = fresh(f"{CHAPTER}.html#exercises")
     assert page.locator(".local-window-box p").inner_text().startswith("윈도: 위치 ")
     assert "가중치" in page.locator(".local-window-box svg").text_content()
     page.locator("a.btn-language").click()

@@ -23,6 +23,12 @@ from press.contents import ROOT, chapters, lectures
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("address")]
 
 
+@pytest.fixture
+def fresh(fresh, address):
+    """A function that opens a page of the site."""
+    return lambda name, **options: fresh(address + name, **options)
+
+
 # --- what stands in the files of all pages
 
 
@@ -86,8 +92,8 @@ SHAPES = """() => {
 }"""
 
 
-def test_the_window_moves_and_says_what_the_package_says(fresh, address):
-    page = fresh(f"{address}book/05_local_attention.html")
+def test_the_window_moves_and_says_what_the_package_says(fresh):
+    page = fresh("book/05_local_attention.html")
     scores, start = page.evaluate("[localWindow.scores, localWindow.start]")
     picture = (ROOT / "book/figures/local_window.svg").read_text(encoding="utf8")
 
@@ -126,8 +132,8 @@ def test_the_window_moves_and_says_what_the_package_says(fresh, address):
 # --- what a reader does
 
 
-def test_the_keyboard_is_enough_to_search(fresh, address):
-    page = fresh(f"{address}book/index.html")
+def test_the_keyboard_is_enough_to_search(fresh):
+    page = fresh("book/index.html")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#main-content"
     page.keyboard.press("Control+k")
@@ -136,8 +142,8 @@ def test_the_keyboard_is_enough_to_search(fresh, address):
     page.wait_for_selector("#search-results li a")
 
 
-def test_on_a_phone_printed_tables_keep_their_columns_and_sentences_wrap(fresh, address):
-    page = fresh(f"{address}book/03_learning_to_align.html", viewport=PHONE)
+def test_on_a_phone_printed_tables_keep_their_columns_and_sentences_wrap(fresh):
+    page = fresh("book/03_learning_to_align.html", viewport=PHONE)
     printed = """of => [...document.querySelectorAll(of)].map(pre => {
         const style = getComputedStyle(pre), padding = 2 * parseFloat(style.paddingTop)
         return [pre.textContent.trimEnd().split("\\n").length,
@@ -149,8 +155,8 @@ def test_on_a_phone_printed_tables_keep_their_columns_and_sentences_wrap(fresh, 
     assert any(rows > lines for lines, rows in sentences), sentences
 
 
-def test_on_a_dark_page_pictures_have_no_white_paper(fresh, address):
-    page = fresh(f"{address}book/02_fixed_length.html", color_scheme="dark")
+def test_on_a_dark_page_pictures_have_no_white_paper(fresh):
+    page = fresh("book/02_fixed_length.html", color_scheme="dark")
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     # a heat map keeps its colours, since they are its numbers, and is dimmed
     pictures = page.locator('div.cell_output img:not([alt*="heat map" i], [alt*="dark" i])')
