@@ -6,8 +6,6 @@ translations are compared, so that nobody wins by doing less.
 
     ATTNMT_PEERS=folder python -m benchmarks.run            # all parts
     ATTNMT_PEERS=folder python -m benchmarks.run small beam # some
-
-Each processor has its own part of the file, named by its instructions, or as ATTNMT_PROCESSOR says.
 """
 
 import json
@@ -31,7 +29,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attnmt import multi30k
 from attnmt.batches import batches, pad
-from attnmt.evidence.record import versions
 from attnmt.vocab import Vocabulary
 from benchmarks import peers
 from benchmarks.systems import SEARCHED, SEARCHERS, SYSTEMS, trained
@@ -222,7 +219,7 @@ def main(names: list[str]) -> None:
         found = parts[part]()
         store = json.loads(STORE.read_text()) if STORE.exists() else {}
         processor = os.environ.get("ATTNMT_PROCESSOR") or torch.backends.cpu.get_cpu_capability()
-        head = {"skipped": skipped, "torch": versions()["torch"], "gemm_peak": gemm_peak()}
+        head = {"skipped": skipped, "torch": torch.__version__.split("+")[0], "gemm_peak": gemm_peak()}
         store[processor] = store.get(processor, {}) | head | {part: found}
         save_store(STORE, store)
         print(part, "skipped:", skipped, flush=True)
