@@ -29,6 +29,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attnmt import multi30k
 from attnmt.batches import batches, pad
+from attnmt.evidence.record import versions
 from attnmt.vocab import Vocabulary
 from benchmarks import peers
 from benchmarks.systems import SEARCHED, SEARCHERS, SYSTEMS, trained
@@ -219,7 +220,7 @@ def main(names: list[str]) -> None:
         found = parts[part]()
         store = json.loads(STORE.read_text()) if STORE.exists() else {}
         processor = os.environ.get("ATTNMT_PROCESSOR") or torch.backends.cpu.get_cpu_capability()
-        head = {"skipped": skipped, "torch": torch.__version__.split("+")[0], "gemm_peak": gemm_peak()}
+        head = {"skipped": skipped, "torch": versions()["torch"], "gemm_peak": gemm_peak()}
         store[processor] = store.get(processor, {}) | head | {part: found}
         save_store(STORE, store)
         print(part, "skipped:", skipped, flush=True)
