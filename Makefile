@@ -62,20 +62,20 @@ $(STAMP): requirements.txt pyproject.toml
 clean: ## remove what was built; the environment stays
 	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 # ------------------------------------------------------- what the student edition leaves out
+# Lines of stages beside each other; what a stage said is shown when it is done.
+TOGETHER = xargs -L 1 -P $(JOBS) sh -c 'mkdir -p _build; failed=0; for stage; do $(MAKE) --no-print-directory $$stage >_build/$$stage.log 2>&1 || failed=1; \
+	echo "[$$stage]"; cat _build/$$stage.log; done; exit $$failed' stages
 check: $(STAMP) ## in three minutes: style, types, unit tests of the core, one chapter
-	@printf "lint\nnbval CHAPTERS=book/03_learning_to_align.ipynb\n" | xargs -L 1 -P $(JOBS) $(MAKE) --no-print-directory
-	$(PYTEST) -m "not slow and not browser and not nightly" tests/attnmt/test_*.py
-test: $(STAMP) ## all that a change must pass: strict processors lint unit nbval browser
-	@$(MAKE) -k --no-print-directory alone unit nbval browser
-alone: $(STAMP) # stages of one process each, side by side
-	@echo strict processors lint | xargs -n 1 -P $(JOBS) $(MAKE) --no-print-directory
+	@printf "unit\nlint nbval\n" | TESTS="tests/attnmt/test_*.py" LESS="and not slow" CHAPTERS=book/03_learning_to_align.ipynb $(TOGETHER)
+test: $(STAMP) ## all that a change must pass: unit processors, and beside them strict browser lint nbval
+	@printf "unit processors\nstrict browser lint nbval\n" | $(TOGETHER)
 test-all: $(STAMP) ## the same, and every notebook as shown, whole editions, Colab, other Pythons
 	@$(MAKE) -k --no-print-directory test pages nightly sphinx colab versions
 lint: $(STAMP)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy --cache-dir _build/mypy && $(BIN)/lint-imports --no-logo --cache-dir _build/imports
 unit: $(STAMP)
-	$(PYTEST) -m "not browser and not nightly" $(TESTS)
+	$(PYTEST) -m "not browser and not nightly $(LESS)" $(TESTS)
 processors: $(STAMP) # what depends on kernels, with the limits of lesser ones (on ARM the variables change nothing)
 	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -n 0 -m kernels $(call MARKED,kernels)
 	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(PYTEST) -n 0 -m kernels $(call MARKED,kernels)

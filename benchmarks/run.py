@@ -6,8 +6,6 @@ translations are compared, so that nobody wins by doing less.
 
     ATTNMT_PEERS=folder python -m benchmarks.run            # all parts
     ATTNMT_PEERS=folder python -m benchmarks.run small beam # some
-
-Each processor has its own part of the file, named by its instructions, or as ATTNMT_PROCESSOR says.
 """
 
 import json

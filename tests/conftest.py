@@ -158,10 +158,11 @@ OPTIONS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
-SECONDS = 60  # that a page may need on a busy machine
+SECONDS = 120  # that a page may need on a busy machine
 
 
 def missing(what: str):
+    """Skip a test for want of a browser, or of node; fail where the environment requires them."""
     if os.environ.get("ATTNMT_BROWSER") == "required":
         pytest.fail(what)
     pytest.skip(what)
@@ -201,6 +202,22 @@ def go(page, address: str) -> None:
     page.context.set_default_timeout(1_000 * SECONDS)
     page.goto(address)
     wait_until(page, "document.fonts.ready.then(() => true)")
+
+
+@pytest.fixture
+def fresh(browser):
+    """A function that opens a page of its own, to be changed freely."""
+    from built import visit  # here, since it reads the list of pages
+
+    pages = []
+
+    def open_page(address: str, **options):
+        pages.append(visit(browser, address, **options))
+        return pages[-1]
+
+    yield open_page
+    for page in pages:
+        page.close()
 
 
 @pytest.fixture

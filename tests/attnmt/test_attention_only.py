@@ -165,12 +165,6 @@ def test_padding_and_company_change_nothing(tiny, corpus):
     assert force_align(tiny, pairs)[2] == force_align(tiny, pairs[2:3])[0]
 
 
-@pytest.mark.parametrize(("hidden", "heads"), [(10, 4), (9, 3)])
-def test_sizes_that_cannot_be_cut_are_refused(corpus, hidden, heads):
-    with pytest.raises(ValueError, match=f"not {hidden} of {heads}"):
-        attention_only(corpus, hidden=hidden, heads=heads)
-
-
 def test_the_alignment_is_the_mean_of_the_last_blocks_heads(tiny, corpus):
     batch = batch_of(tiny, corpus.test[:4])
     by_head = align_by_head(tiny, batch)

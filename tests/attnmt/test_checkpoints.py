@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 
 from attnmt import Recipe, fit, perplexity, training
 from attnmt.model import luong
-from attnmt.recipes import BAHDANAU, LUONG_DROPOUT
+from attnmt.recipes import BAHDANAU, LUONG_DROPOUT, CrossEntropy
 
 # Small enough that a whole training is a fraction of a second.
 SMALL = {"epochs": 4, "batch_size": 12}
@@ -187,14 +187,14 @@ def small():
     return made_up_corpus(train=120)
 
 
-@pytest.fixture
-def begun(small, tmp_path):
-    """A checkpoint of a training that stopped after 17 of 40 steps."""
-    model = dropping(small)
-    stop_after(model, 17)
+@pytest.fixture(scope="module")
+def begun(small, tmp_path_factory):
+    """A checkpoint of a training that stopped after 17 of 40 steps, which nobody changes."""
+    path = tmp_path_factory.mktemp("begun") / "checkpoint"
+    stop_after(model := dropping(small), 17)
     with pytest.raises(Stop):
-        train(model, small, tmp_path / "checkpoint")
-    return tmp_path / "checkpoint"
+        train(model, small, path)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +203,7 @@ def undisturbed(small):
     return weights_of(model), train(model, small, measure_bleu=True), weights_of(model)
 
 
-@pytest.mark.parametrize("steps", [1, 3, 10, 29])
+@pytest.mark.parametrize("steps", [3, 29])
 def test_a_training_that_stopped_goes_on(small, tmp_path, undisturbed, steps):
     path = tmp_path / "checkpoint"
     model = dropping(small)
@@ -254,12 +254,9 @@ def test_without_resume_a_checkpoint_is_not_overwritten(small, begun):
     assert begun.read_bytes() == before
 
 
-@pytest.mark.parametrize("more", [{"resume": True}, {"checkpoint": "x", "save_every": 0}])
-def test_settings_that_make_no_sense_are_refused(small, more, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"save_every must be|resume needs a checkpoint"):
-        fit(dropping(small), small, **more)
-    assert os.listdir(tmp_path) == []
+def test_nothing_is_resumed_without_a_checkpoint(small):
+    with pytest.raises(ValueError, match="resume needs a checkpoint"):
+        fit(dropping(small), small, resume=True)
 
 
 # ------------------------------------------------------------------------------- what is refused
@@ -275,15 +272,16 @@ def test_settings_that_make_no_sense_are_refused(small, more, tmp_path, monkeypa
         ("seed", {"seed": 6}),
         ("corpus", {"corpus": made_up_corpus(train=120, seed=1)}),
         ("vocabularies", {"corpus": replace(made_up_corpus(train=120), lower=True)}),
+        ("label_smoothing", {"objective": CrossEntropy(label_smoothing=0.2)}),
     ],
 )
 def test_the_checkpoint_of_another_training_is_refused(small, begun, name, change):
-    corpus, make = change.get("corpus", small), change.get("model", dropping)
-    recipe, seed = change.get("recipe", KILLED["adam"]), change.get("seed", 5)
-    model, before = make(corpus), begun.read_bytes()
+    changed = {"model": dropping, "corpus": small} | change
+    corpus = changed.pop("corpus")
+    model, before = changed.pop("model")(corpus), begun.read_bytes()
     weights = weights_of(model)
     with pytest.raises(ValueError, match=rf"{begun.name} is the checkpoint of another.*its {name}"):
-        train(model, corpus, begun, recipe, seed)
+        train(model, corpus, begun, **changed)
     assert begun.read_bytes() == before
     assert same(weights_of(model), weights)
 

@@ -215,6 +215,3 @@ def test_gates_and_output_layer_of_a_step_read_the_same_dropped_word(memory):
     assert kept.any() and not kept.all()
     plain = decoder.embedding(TARGET_IN)
     torch.testing.assert_close(read[kept], 2 * plain[kept])  # what is left weighs more
-
-
-# ------------------------------------------------------------------------- values and bad input

@@ -103,7 +103,7 @@ def test_case_counts_unless_it_is_told_not_to():
 
 
 @pytest.mark.parametrize(("score", "metric"), [(bleu, BLEU), (chrf, CHRF)])
-@pytest.mark.parametrize("resamples", [2, 39, 40, 80])
+@pytest.mark.parametrize("resamples", [2, 39, 40])
 def test_the_bootstrap_interval_is_that_of_resampling_by_hand(resamples, score, metric):
     """The mean of the resamples' scores, and half the range of the middle 95% on either side."""
     hypotheses = [f"the {n} cats sat on the mat" if n % 3 else "no" for n in range(60)]
@@ -171,7 +171,7 @@ def test_without_unknown_are_the_pairs_whose_words_are_all_known(corpus):
 
 def two_systems(better):
     """References, and two systems with mistakes of their own; the second makes fewer."""
-    references = [f"sentence {n} has some words of its own , as number {n * n}" for n in range(60)]
+    references = [f"sentence {n} has some words of its own , as number {n * n}" for n in range(20)]
     first = [r.replace("words", "work") if n % 2 else r for n, r in enumerate(references)]
     second = [r.replace("some", "sum") if n % better == 0 else r for n, r in enumerate(references)]
     return first, second, references
@@ -180,7 +180,7 @@ def two_systems(better):
 def test_the_p_value_is_that_of_resampling_by_hand():
     """Koehn 2004 as sacreBLEU does it: both systems on the same draws of the sentences."""
     first, second, references = two_systems(better=3)
-    draws = np.random.default_rng(12345).choice(60, size=(200, 60), replace=True)
+    draws = np.random.default_rng(12345).choice(20, size=(200, 20), replace=True)
     differences = []
     for draw in draws:
         a, b, r = ([side[k] for k in draw] for side in (first, second, references))
@@ -202,15 +202,6 @@ def test_the_p_value_is_that_of_resampling_by_hand():
 def aligned(sure, possible=()):
     sure = frozenset(sure)
     return Pair(("a",) * 5, ("b",) * 5, "", "", sure, sure | frozenset(possible))
-
-
-def test_aer_of_cases_worked_by_hand():
-    pair = aligned({(0, 0), (1, 1)}, {(2, 2)})
-    assert alignment_error_rate([{(0, 0), (1, 1)}], [pair]) == 0
-    assert alignment_error_rate([{(3, 3), (4, 4)}], [pair]) == 1
-    assert alignment_error_rate([{(0, 0), (1, 1), (2, 2)}], [pair]) == 0  # a possible link is free
-    # A = {00, 22, 34}: |A & S| = 1, |A & P| = 2, |A| + |S| = 5
-    assert alignment_error_rate([{(0, 0), (2, 2), (3, 4)}], [pair]) == pytest.approx(1 - 3 / 5)
 
 
 links = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)

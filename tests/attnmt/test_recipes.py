@@ -8,18 +8,9 @@ from torch.testing import assert_close
 from attnmt import Recipe, fit, luong, perplexity, recipes
 from attnmt.recipes import CrossEntropy, bfloat16_trains
 
-RECIPE = Recipe(epochs=4, batch_size=32, learning_rate=1e-2, halve_after=None, keep="last")
-
 
 def dot(corpus):
     return luong(corpus, hidden=12, bidirectional=True)
-
-
-def train(corpus, checkpoint=None, **additions):
-    """Train a model, or go on from the checkpoint."""
-    kept = {"checkpoint": checkpoint, "resume": checkpoint is not None}
-    objective = CrossEntropy(**additions)
-    fit(dot(corpus), corpus, RECIPE, device="cpu", progress=False, objective=objective, **kept)
 
 
 @pytest.mark.kernels
@@ -48,16 +39,10 @@ def test_the_smoothed_loss_by_hand(corpus, smoothing):
 def test_perplexities_on_valid_are_never_smoothed(corpus):
     """So models with and without can be compared."""
     model = dot(corpus)
-    history = fit(model, corpus, RECIPE, device="cpu", progress=False, objective=CrossEntropy(0.5))
+    recipe = Recipe(epochs=2, batch_size=32, learning_rate=1e-2)
+    history = fit(model, corpus, recipe, device="cpu", progress=False, objective=CrossEntropy(0.5))
     last = history.epochs[-1]
     assert last.valid_perplexity == perplexity(model, corpus.valid) < last.train_perplexity
-
-
-def test_a_checkpoint_of_other_additions_is_refused(corpus, tmp_path):
-    path = tmp_path / "checkpoint"
-    train(corpus, path, label_smoothing=0.1)
-    with pytest.raises(ValueError, match=r"its label_smoothing is 0\.1, not 0\.2"):
-        train(corpus, path, label_smoothing=0.2)
 
 
 @pytest.mark.kernels
@@ -92,7 +77,7 @@ def test_where_bfloat16_does_not_train_float32_goes_on_and_says_so(monkeypatch, 
 def test_where_bfloat16_is_demanded_and_does_not_train_one_line_says_so(corpus, monkeypatch):
     monkeypatch.setattr(recipes, "bfloat16_trains", lambda kind: False)
     with pytest.raises(ValueError, match="no LSTM can learn in bfloat16 on this cpu"):
-        train(corpus, precision="bf16")
+        fit(dot(corpus), corpus, objective=CrossEntropy(precision="bf16"))
 
 
 @pytest.mark.kernels

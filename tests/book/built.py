@@ -5,18 +5,19 @@ by `make nightly`.
 """
 
 import re
+from glob import glob
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from conftest import SITE, go
 
 NIGHTLY = pytest.mark.nightly
-FOUND = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+FOUND = sorted(glob("**/*.html", root_dir=SITE, recursive=True))  # none while it is being built
 # the slides have tests of their own
 PAGES = [
     name for name in FOUND if name != "index.html" and not name.startswith(("_static/", "slides/"))
 ]
-WRITTEN = [name for name in PAGES if name.startswith("book/")]
 # Core pages: with a live training, with a drawing to move, with forest plots.
 CORE = ("03_learning_to_align", "05_local_attention", "08_whole_family")
 # Beside them: live blocks, evidence, lists that the build makes, the search.
@@ -39,12 +40,17 @@ def html_of(name: str) -> str:
     return (SITE / name).read_text(encoding="utf8")
 
 
-def visit(browser, address: str, name: str, **options):
+def visit(browser, address: str, name: str = "", **options):
     """A page as at a first visit; what it complains of and asks for is noted on it."""
     page = browser.new_page(**({"viewport": DESK} | options))
-    page.name, page.complaints, page.asked = name, [], []
+    page.complaints, page.asked = [], []
     complain = page.complaints.append
-    page.on("console", lambda message: message.type == "error" and complain(message.text))
+
+    def listen(message):
+        if message.type == "error" and not message.location["url"].endswith("/favicon.ico"):
+            complain(message.text)
+
+    page.on("console", listen)
     page.on("pageerror", lambda error: complain(str(error)))
     page.on("request", lambda asked: page.asked.append(asked.url))
     page.on("response", lambda got: got.status >= 400 and complain(f"{got.status} {got.url}"))
@@ -89,6 +95,26 @@ TEXTS = """() => {
 }"""
 
 
+# To a theme, and its transitions to their ends.
+TURN = """theme => {
+    document.documentElement.dataset.theme = theme;
+    document.getAnimations().forEach((change) => change.finish());
+}"""
+
+
 def contrast(text: str, *layers: str) -> float:
     one, other = luminance(text, *layers), luminance(*layers)
     return (max(one, other) + 0.05) / (min(one, other) + 0.05)
+
+
+def faint(page, theme: str) -> list:
+    """What does not stand out on a page in a theme, of code and boxes, too."""
+    page.evaluate(TURN, theme)
+    return [(theme, *text) for text in page.evaluate(TEXTS) if contrast(*text[0]) <= 4.5]
+
+
+def violations(page, part=None, **options) -> list[tuple[str, str]]:
+    """The rules that axe finds broken on a page, or in a part of it, and where."""
+    options = {"resultTypes": ["violations"]} | options
+    found = Axe().run(page, context=part, options=options).response["violations"]
+    return [(rule["id"], node["html"][:120]) for rule in found for node in rule["nodes"]]

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import yaml
-from built import PHONE, visit
+from built import PHONE
 from conftest import SITE, wait_until
 from test_each_page import AT_REST, BEYOND
 
@@ -39,17 +39,9 @@ def there(tmp_path_factory):
 
 
 @pytest.fixture
-def fresh(browser, there):
+def fresh(fresh, there):
     """A function that opens a Korean page."""
-    pages = []
-
-    def open_page(name: str, **options):
-        pages.append(visit(browser, there, f"ko/{name}", **options))
-        return pages[-1]
-
-    yield open_page
-    for opened in pages:
-        opened.close()
+    return lambda name, **options: fresh(f"{there}ko/{name}", **options)
 
 
 # Of what stands round the text: what has words, but none in Korean. (A link may lead to a page that

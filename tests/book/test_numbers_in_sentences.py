@@ -62,21 +62,6 @@ def typed_rows(rows: list[str]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("It keeps 19% of what it had. Its BLEU falls to 20 there. It runs 300 CPU-seconds.", 3),
-        ("With an AER of .12 it is best; <!--kept-->19%<!--/--> of BLEU 20.1.", 1),
-        ("First {cite:t}`luong2015`. Then 19%.", 1),
-        ("| system | BLEU |\n|---|---|\n| dot | 20.1 |", 1),
-        ("{cite:t}`luong2015` report 20.1 BLEU. The 95% interval at 20 words, `19%`, $12\\%$", 0),
-        ("| system | BLEU |\n|---|---|\n| dot | <!--dot-->20.1<!--/--> |", 0),
-    ],
-)
-def test_typed_numbers_are_found_and_others_are_not(text, count):
-    assert len(typed(text)) == count
-
-
 @pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 def test_sentences_show_what_the_cells_said(path):
     assert faults(nbformat.read(path, as_version=4)) == []

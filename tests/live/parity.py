@@ -1,14 +1,13 @@
 """What node answers, and what it must say: PyTorch's words, and its weights within CLOSE."""
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pytest
+from conftest import missing
 
 from attnmt import greedy
 from attnmt.book.live.weights import load_compact
@@ -21,9 +20,7 @@ SAME = 1e-4  # what is seen, and more: only sums in another order
 def need_node() -> None:
     """Skip a test where there is no node, or let it fail where one must be."""
     if shutil.which("node") is None:
-        if os.environ.get("ATTNMT_NODE") == "required":
-            pytest.fail("there is no node")
-        pytest.skip("there is no node: the page's modules are not tested")
+        missing("there is no node: the page's modules are not tested")
 
 
 def ask_node(script: Path, jobs: Sequence[dict]) -> list:

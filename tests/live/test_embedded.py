@@ -27,26 +27,22 @@ def places(tmp_path_factory):
 
 
 @pytest.fixture
-def shown(browser, places):
+def shown(fresh, places):
     """A function that shows HTML in the course's page; returns the page and the frame's content."""
     book, course, address = places
-    pages = []
 
     def show(html, options):
         (course / "page.html").write_text(html.format(LINE.format(book, options)))
-        pages.append(browser.new_page())
-        pages[-1].goto(f"{address}page.html")
-        return pages[-1], pages[-1].frame_locator("iframe")
+        page = fresh(f"{address}page.html")
+        return page, page.frame_locator("iframe")
 
-    yield show
-    for page in pages:
-        page.close()
+    return show
 
 
 def test_a_step_in_a_deck_of_another_origin(shown):
     page, inside = shown(DECK, "models=rnnsearch&frames&sentence=Anna%20lacht.")
     page.keyboard.press("ArrowRight")
-    inside.locator(".live-view.step[data-done]").wait_for(timeout=120_000)
+    inside.locator(".live-view.step[data-done]").wait_for()
     assert inside.locator(".live-field").input_value() == "Anna lacht."
     box = page.locator("iframe").bounding_box()
     assert box["width"] > 300 and box["height"] > 300
@@ -58,11 +54,10 @@ PLACES = """card => [...card.querySelectorAll(".live-word")].map(word => {
 })"""
 
 
-def test_words_line_up_and_an_emptied_field_keeps_the_height(browser, places):
-    page = browser.new_page()
+def test_words_line_up_and_an_emptied_field_keeps_the_height(fresh, places):
     german = "Ich habe Paul gesehen und Anna hat versucht, den Brief heimlich zu schreiben."
-    page.goto(f"{places[0]}see.html#see?models=rnnencdec,rnnsearch&sentence={german}")
-    page.locator("[data-done]").wait_for(timeout=120_000)
+    page = fresh(f"{places[0]}see.html#see?models=rnnencdec,rnnsearch&sentence={german}")
+    page.locator("[data-done]").wait_for()
     one, other = (card.evaluate(PLACES) for card in page.locator(".live-card").all())
     both = set(map(tuple, one)) & set(map(tuple, other))  # a word, its place, its width
     common = {"I", "have", "Paul", "and", "Anna", "letter", "secretly", "."}
@@ -71,7 +66,6 @@ def test_words_line_up_and_an_emptied_field_keeps_the_height(browser, places):
     page.locator(".live-field").fill("")
     page.locator(".live-empty").wait_for()
     assert page.locator("main").bounding_box()["height"] >= height
-    page.close()
 
 
 def test_a_wrong_name_is_told(shown):

@@ -142,14 +142,12 @@ def expected(spec, p, x, read, y):
 def specs() -> list[dict]:
     made = [
         {"score": line, "asks": asks, "enlarge": 2}
-        for line in EXPRESSIONS
-        for asks in ("before", "after")
+        for line, asks in zip(EXPRESSIONS, 5 * ["before", "after"], strict=True)
     ]
     made += [
         {"score": line, "window": window, "feeding": feeding, "task": "reverse"}
-        for line in (ADDITIVE, "dot(q, W(k))")
+        for line, feeding in ((ADDITIVE, True), ("dot(q, W(k))", False))
         for window in ("global", "local-m", "local-p")
-        for feeding in (False, True)
     ]
     made += [
         {"score": ADDITIVE, "asks": "before", "window": window, "mask": False, "feeding": True}
@@ -324,60 +322,59 @@ def test_it_stops_where_numbers_cease_to_be_numbers_and_says_so(score, at):
     assert "Change the score" in trained["trouble"]
 
 
-# ------------------------------------------------------------------------- it locks on
+# ------------------------------------------------------------------------- recorded trainings
+
+STORE = json.loads((LIVE.parents[1] / "results" / "studies" / "watch_it_learn.json").read_text())
+BROKEN = {(one["name"].removeprefix("break: "), one["seed"]): one for one in STORE["broken"]}
 
 
-@pytest.mark.parametrize("chosen", [{"score": ADDITIVE, "asks": "before"}, {"task": "korean"}])
-def test_a_language_locks_on(chosen):
-    """German with dot: test_learn_browser.py."""
-    trained = found("train", updates=400, until=0.9, spec={"seed": 1, **chosen})
-    assert trained["looks"][-1]["mass"] > 0.9  # of the weight is on the right word
+def test_it_locks_on_where_it_did():
+    """A language, as it was recorded; German with dot: test_learn_browser.py."""
+    chosen = {"task": "korean", "score": "dot", "seed": 1}
+    (recorded,) = (one for one in STORE["locked"] if chosen.items() <= one.items())
+    trained = found("train", updates=400, until=0.9, spec={"task": "korean", "seed": 1})
+    assert trained["updates"] == recorded["locked"], "python -m benchmarks.watch_it_learn"
 
 
-# ------------------------------------------------------------------------- and is broken
+def test_what_is_said_of_a_break_is_what_was_recorded():
+    """By `python -m benchmarks.watch_it_learn`, in the module of the page; of each its sentence."""
+    breaks = found("breaks")
+    jobs = [
+        {"task": "train", "updates": 0, "spec": {"seed": 1, **spec}} for spec in breaks.values()
+    ]
+    seen = {}
+    for (name, spec), answer in zip(breaks.items(), ask(*jobs), strict=True):
+        begun = {"rows": answer["found"]["rows"]}
+        one = seen[name] = BROKEN[name, spec.get("seed", 1)] | begun
+        assert answer["found"]["about"]["links"] == one["links"]  # of the same sentence
+        assert one["updates"] == 300
 
+    # with its seed the verb looks at the mark, with another at the verb
+    for seed in (1, 2):
+        links, looks = (BROKEN["mask", seed][key] for key in ("links", "looks"))
+        verb = max(links)
+        assert looks[links.index(verb)] == verb + (seed == breaks["mask"]["seed"])
 
-def broken(name: str, seed: int = 1) -> tuple[dict, dict, list[int]]:
-    """What a choice of *Break it* trains: all of it, its last look, and for each word of the
-    sentence that is drawn, where most of its weight is. Whole ones lock on: the recorded ones."""
-    spec = {**found("breaks")[name], "seed": seed}
-    trained = found("train", updates=300, every=300, spec=spec)
-    at = [int(np.argmax(row["weights"])) for row in trained["rows"][:-1]]
-    return trained, trained["looks"][-1], at
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, pytest.param(1, marks=pytest.mark.nightly)])
-def test_broken_mask_with_its_seed_the_verb_looks_at_the_mark_with_another_at_the_verb(seed):
-    trained, _, at = broken("mask", seed)
-    source, links = trained["about"]["source"], trained["about"]["links"]
-    at_mark = at[links.index(len(source) - 2)] == len(source) - 1
-    assert at_mark == (seed == found("breaks")["mask"]["seed"])
-
-
-@pytest.mark.slow
-def test_broken_directions_rows_look_a_place_too_far_and_letters_are_right():
-    trained, look, at = broken("directions")
-    assert look["right"] > 0.8 and look["top"] < 0.6
-    steps = [one - link for one, link in zip(at, trained["about"]["links"], strict=True)]
+    # rows look a place too far, and letters are right
+    one = seen["directions"]
+    assert one["right"] > 0.8 and one["top"] < 0.6
+    steps = [at - link for at, link in zip(one["looks"], one["links"], strict=True)]
     assert steps.count(1) > len(steps) / 4
     assert steps.count(1) > 2 * (len(steps) - steps.count(0) - steps.count(1))
 
+    # most rows are pale, and many letters wrong
+    assert seen["sharp"]["mass"] < 0.5 < seen["sharp"]["top"]
+    assert seen["sharp"]["right"] < 0.9
 
-@pytest.mark.slow
-def test_broken_sharpness_most_rows_are_pale_and_many_letters_wrong():
-    _, look, _ = broken("sharp")
-    assert look["mass"] < 0.5 < look["top"]
-    assert look["right"] < 0.9
+    # every word begins with the same weight, and it locks on nevertheless
+    assert {len(set(row["weights"][:-1])) for row in seen["zero"]["rows"]} == {1}
+    assert seen["zero"]["locked"]
 
-
-@pytest.mark.slow
-def test_broken_article_words_are_right_and_the_weights_elsewhere():
-    trained, look, at = broken("same")
-    assert look["right"] > 0.98 and look["top"] < 0.75
-    words = [row["word"] for row in trained["rows"]]
-    links = trained["about"]["links"]
-    assert "the" in [word for word, a, link in zip(words, at, links) if a != link]
+    # words are right, and "the" looks elsewhere
+    one = seen["same"]
+    assert one["right"] > 0.98 and one["top"] < 0.75
+    places = zip(one["rows"], one["looks"], one["links"])
+    assert "the" in [row["word"] for row, at, link in places if at != link]
 
 
 # ------------------------------------------------------------------------- in two languages
@@ -405,7 +402,6 @@ def test_every_word_that_a_box_says_is_in_its_table(box):
 
 # ------------------------------------------------------------------------- what the page says
 
-STORE = json.loads((LIVE.parents[1] / "results" / "studies" / "watch_it_learn.json").read_text())
 PAGE = (LIVE.parent / "watch_it_learn.md").read_text(encoding="utf8")
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import subprocess
 import sys
 from pathlib import Path
 
@@ -69,44 +68,57 @@ def test_pictures_are_stored_small_and_look_the_same():
     assert np.abs(one - other).max() < 32 and np.abs(one - other).mean() < 1
 
 
-@pytest.mark.slow
-def test_chapters_are_executed_and_failures_change_nothing(tmp_path):
-    """One good chapter is stored, its sentence with its number; others are not: one that raises,
-    one that prints its folder, and one with a number that no cell says."""
-    path_printed = f"print({str(Path.home() / 'secret.txt')!r})"
-    says = "from attnmt.book import write_numbers\n\nwrite_numbers(kept=f'{19}%')\nimport sys\n"
-    sources = {
-        "good": f"{says}print(6, flush=True); print('note', file=sys.stderr); print(7)",
-        "raises": "1 / 0",
-        "tells": path_printed,
-        "lost": "x",
-    }
-    for name, source in sources.items():
-        notebook = notebook_of("x = 1", source)
-        if name in ("good", "lost"):
-            notebook.cells[0].source += "\n\nIt keeps <!--kept-->?<!--/--> of it."
-        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
-    before = {name: (tmp_path / f"{name}.ipynb").read_bytes() for name in sources}
-    command = [sys.executable, "-m", "press.run.execute", "--in-place"]
-    paths = [tmp_path / f"{name}.ipynb" for name in sources]
-    done = subprocess.run([*command, *paths], cwd=ROOT, capture_output=True, text=True)
-
-    assert done.returncode == 1
-    assert "raises.ipynb: cell 4 failed" in done.stdout
-    assert "ZeroDivisionError" in done.stdout
-    assert "tells.ipynb: cell 4 prints a path of this machine" in done.stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
-    assert "lost.ipynb: cell 1 shows kept, and no cell says it" in done.stdout
-    for name in ("raises", "tells", "lost"):
-        assert (tmp_path / f"{name}.ipynb").read_bytes() == before[name]
-    good = nbformat.read(tmp_path / "good.ipynb", as_version=4)
+def test_chapters_are_executed_and_one_that_raises_is_left_as_it_was(tmp_path, monkeypatch, capsys):
+    """The good one is stored, its sentence with its number, and without what it wrote to stderr."""
+    says = "import sys\nfrom attnmt.book import write_numbers\n\nwrite_numbers(kept=f'{19}%')\n"
+    good = notebook_of(
+        "x = 1", f"{says}print(6, flush=True); print('note', file=sys.stderr); print(7)"
+    )
+    good.cells[0].source += "\n\nIt keeps <!--kept-->?<!--/--> of it."
+    paths = [tmp_path / "good.ipynb", tmp_path / "raises.ipynb"]
+    for notebook, path in zip((good, notebook_of("x = 1", "1 / 0")), paths):
+        nbformat.write(notebook, path)
+    before = paths[1].read_bytes()
+    command = ["execute.py", "--in-place", "--jobs", "1", *map(str, paths)]
+    monkeypatch.setattr(sys, "argv", command)
+    assert execute.main() == 1
+    told = capsys.readouterr().out
+    assert "raises.ipynb: cell 4 failed" in told and "ZeroDivisionError" in told
+    assert "good.ipynb wrote to stderr, cell 4: note" in told
+    assert sorted(tmp_path.iterdir()) == paths
+    assert paths[1].read_bytes() == before
+    assert stale(paths[0]) is None
+    good = nbformat.read(paths[0], as_version=4)
     assert [cell.get("execution_count") for cell in good.cells] == [None, 1, 2, 3]
     numbers, printed = good.cells[3].outputs
     assert (numbers.output_type, printed.text) == ("display_data", "6\n7\n")
     assert good.cells[0].source.endswith("It keeps <!--kept-->19%<!--/--> of it.")
-    assert "good.ipynb wrote to stderr, cell 4: note" in done.stdout
-    assert stale(tmp_path / "good.ipynb") is None
     assert good.metadata.attnmt.cpu_seconds >= 0
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "failure"),
+    [
+        ("It keeps <!--lost-->?<!--/-->.", "", "cell 1 shows lost, and no cell says it"),
+        ("", Path.home() / "secret.txt", "cell 4 prints a path of this machine"),
+        ("", ROOT / "book", "cell 4 prints a path of this machine"),
+    ],
+)
+def test_what_ran_and_must_not_be_shown_is_not_stored(
+    shown, printed, failure, tmp_path, monkeypatch
+):
+    """A number that no cell says, a folder of this machine."""
+    notebook = notebook_of("x = 1", "print(place)")
+    notebook.cells[0].source += shown
+    nbformat.write(notebook, path := tmp_path / "chapter.ipynb")
+    before = path.read_bytes()
+
+    def ran(notebook, path):
+        notebook.cells[3].outputs = [nbformat.v4.new_output("stream", text=str(printed))]
+
+    monkeypatch.setattr(execute, "run", ran)
+    assert execute.execute(path, for_others=True).failure.startswith(failure)
+    assert path.read_bytes() == before
 
 
 def test_what_the_book_shows_is_not_executed_at_another_size(monkeypatch, capsys):

@@ -144,7 +144,12 @@ def test_small_print_is_korean_but_names():
 
 
 def test_the_table_has_all_the_numbers():
+    named = {
+        message.text for message in catalogue.read(catalogue.WORDS) if message.context == "live"
+    }
     for english, text in TABLE.items():
+        if english in named:  # of the live boxes, whose places have names: tests/live/test_learn.py
+            continue
         numbers = [f"<{number}>" for number in range(english.count("{}"))]
         assert sorted(re.findall(r"<\d>", text.format(*numbers))) == numbers, english
 

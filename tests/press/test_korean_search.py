@@ -1,11 +1,10 @@
 """What the search of the Korean site takes for one word."""
 
 import json
-import os
-import shutil
 import subprocess
 
 import pytest
+from parity import need_node
 
 from press.extensions.korean_search import Korean, stem
 
@@ -29,10 +28,7 @@ def test_a_word_loses_its_particle(word):
 
 
 def test_the_page_and_the_index_have_the_same_rule():
-    if shutil.which("node") is None:
-        if os.environ.get("ATTNMT_NODE") == "required":
-            pytest.fail("there is no node")
-        pytest.skip("there is no node")
+    need_node()
     words = [word.lower() for word in WORDS]
     code = (
         f"{Korean.js_stemmer_code}; const stemmer = new Stemmer();"

@@ -139,9 +139,6 @@ def test_bookmarks(tmp_path):
     ]
 
 
-# --- what is missing is said
-
-
 # --- the book itself
 
 LIGATURES = re.compile("[\ufb00-\ufb06]")

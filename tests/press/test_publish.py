@@ -1,6 +1,7 @@
 """A copy's address: the first cell of every chapter, `make publish`, the buttons on the pages."""
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -20,7 +21,7 @@ from press.colab.cell import (
     stamped,
 )
 from press.colab.publish import main, publish
-from press.contents import ROOT, chapters, copy_tree
+from press.contents import ROOT, chapters
 from press.run.stamps import code_hash
 
 ADDRESS = "https://github.com/someone/somewhere"
@@ -173,26 +174,19 @@ def test_the_address_is_stamped_and_nothing_else_changes(branch):
 
 
 def test_a_published_copy_has_its_address_everywhere_and_no_output_is_stale(tmp_path):
-    copy = copy_tree(tmp_path / "copy")
-    old = {path: code_hash(nbformat.read(path, as_version=4)) for path in chapters(copy)}
-    changed = publish(ADDRESS, "course", root=copy)
-    assert changed == [copy / "_config.yml", *chapters(copy)]
-    assert repository(copy) == ADDRESS
-    for path in chapters(copy):
+    """A copy of two chapters; that each chapter has the cell, the first test tells."""
+    (tmp_path / "book").mkdir()
+    shutil.copy(ROOT / "_config.yml", tmp_path)
+    (tmp_path / "_toc.yml").write_text("root: book/primer\nchapters: [{file: book/ten_minutes}]\n")
+    for name in ("primer", "ten_minutes"):
+        shutil.copy(ROOT / "book" / f"{name}.ipynb", tmp_path / "book")
+    old = {path: code_hash(nbformat.read(path, as_version=4)) for path in chapters(tmp_path)}
+    assert publish(ADDRESS, "course", root=tmp_path) == [tmp_path / "_config.yml", *old]
+    assert repository(tmp_path) == ADDRESS and len(old) == 2
+    for path, before in old.items():
         assert f'REPOSITORY = \\"{ADDRESS}@course\\"' in path.read_text(encoding="utf8")
-        assert code_hash(nbformat.read(path, as_version=4)) == old[path]
-    assert publish(ADDRESS, root=copy) == []  # without a branch, that one stays
-
-
-@pytest.fixture
-def command(monkeypatch):
-    """Runs `press.colab.publish` with these arguments."""
-
-    def run(*arguments: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["publish.py", *arguments])
-        return main()
-
-    return run
+        assert code_hash(nbformat.read(path, as_version=4)) == before
+    assert publish(ADDRESS, root=tmp_path) == []  # without a branch, that one stays
 
 
 @pytest.mark.parametrize(
@@ -202,10 +196,8 @@ def command(monkeypatch):
         ([ADDRESS, "--branch", 'a"b'], 'a"b is no name of a branch'),
     ],
 )
-def test_an_address_of_another_form_is_refused(command, arguments, message, capsys):
+def test_an_address_of_another_form_is_refused(arguments, message, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["publish.py", *arguments])
     with pytest.raises(SystemExit, match="2"):
-        command(*arguments)
+        main()
     assert message in capsys.readouterr().err
-
-
-# --- as in Colab

@@ -30,9 +30,15 @@ from press.editions.mechanisms import (
 from press.run import numbers
 from press.run.stamps import faults
 
+
+@functools.cache
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
 BOOK = chapters()
 EXERCISED = [path for path in lectures() if path.stem != "ten_minutes"]
-MECHANISMS = [m for p in BOOK for m in mechanisms(nbformat.read(p, as_version=4), p.stem)]
+MECHANISMS = [m for p in BOOK for m in mechanisms(read(p), p.stem)]
 each_chapter = pytest.mark.parametrize("path", BOOK, ids=lambda path: path.stem)
 each_with_exercises = pytest.mark.parametrize("path", EXERCISED, ids=lambda path: path.stem)
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.label)
@@ -44,10 +50,6 @@ def edition(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("student") / "edition"
     student.make_edition(folder)
     return folder
-
-
-def read(path: Path) -> nbformat.NotebookNode:
-    return nbformat.read(path, as_version=4)
 
 
 @functools.cache
@@ -131,8 +133,8 @@ def test_numbers_in_sentences_need_no_solution(path, edition):
 
 @each_chapter
 def test_outputs_that_stay_are_those_of_the_code(path, edition):
-    if faults(path) == []:
-        assert faults(edition / path.relative_to(ROOT)) == []
+    """Unless those of the book itself are stale."""
+    assert faults(edition / path.relative_to(ROOT)) == [] or faults(path) != []
 
 
 def test_the_edition_stands_alone(edition):

@@ -116,30 +116,31 @@ def named(node):
     return getattr(node, "id", None)
 
 
-def labels_of(value, trees):
+def labels_of(value, assigned):
     """The literal keys of a dict, of dicts of a name, and of those that a comprehension reads."""
     if isinstance(value, ast.Dict):
         return [key.value for key in value.keys if isinstance(key, ast.Constant)]
     if isinstance(value, ast.DictComp):
         source = value.generators[0].iter
         plain = isinstance(value.key, ast.Name) and isinstance(source, ast.Call)
-        return labels_of(source.func.value, trees) if plain else []
+        return labels_of(source.func.value, assigned) if plain else []
     found: list[str] = []
     if named(value) is None:
         return found
-    for node in (node for tree in trees for node in ast.walk(tree)):
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
+    for node in assigned:
+        target = node.targets[0]
         if isinstance(target, ast.Subscript) and named(target.value) == named(value):
             found += [target.slice.value] if isinstance(target.slice, ast.Constant) else []
         elif named(target) == named(value) and isinstance(node.value, ast.Dict | ast.DictComp):
-            found += labels_of(node.value, trees)
+            found += labels_of(node.value, assigned)
     return found
 
 
 @pytest.mark.parametrize("path", sorted(BOOK.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_no_figure_goes_round_the_colours_of_systems(path):
-    trees = [tree for _, tree in cells(path)]
-    for name, tree in cells(path):
+    trees = [*cells(path)]
+    assigned = [n for _, tree in trees for n in ast.walk(tree) if isinstance(n, ast.Assign)]
+    for name, tree in trees:
         for colour in painted(tree):
             if colour not in ("none", *(f"C{k}" for k in range(len(colours.OTHERS)))):
                 assert nearest(colour)[1] > PLAIN, f"{name}: {colour} is that of a system"
@@ -150,5 +151,5 @@ def test_no_figure_goes_round_the_colours_of_systems(path):
             assert names & {".style_of", ".shade"}, f"{name} draws systems by itself"
         for call in calls:
             if getattr(call.func, "attr", None) in HELPERS:
-                for label in labels_of(call.args[0], [tree, *trees]):
+                for label in labels_of(call.args[0], assigned):
                     assert colours.system_of(label), f"{name}: {label!r} names no system"

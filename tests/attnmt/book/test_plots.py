@@ -158,7 +158,7 @@ def test_letters_that_no_font_has_are_told(close_figures, monkeypatch):
     labels.fonts_for.cache_clear()
 
 
-@pytest.mark.parametrize("count", [12, 38, 60])
+@pytest.mark.parametrize("count", [38, 60])
 def test_words_are_readable_or_thinned(count):
     words = [f"wort{number}" for number in range(count)]
     ax = plots.alignment(words, words, np.eye(count))
@@ -167,7 +167,7 @@ def test_words_are_readable_or_thinned(count):
     for axis in (ax.get_xticklabels(), ax.get_yticklabels()):  # those that are seen
         boxes = [label.get_window_extent() for label in axis]
         assert len(boxes) == (count if count < 60 else 30)
-        assert count < 30 or not any(one.overlaps(other) for one, other in pairwise(boxes))
+        assert not any(one.overlaps(other) for one, other in pairwise(boxes))
         assert min(label.get_fontsize() for label in axis) * 96 / 72 * shrunk > 10.9
     (cells,) = svg.titles(ax.figure)
     assert cells[count + 1] == "wort1 → wort1: 1.00", "a word that is not seen is said by its cells"

@@ -4,7 +4,6 @@ import base64
 import json
 import re
 from html import unescape
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,6 @@ from attnmt.book.live.view import STORED, show_live
 from attnmt.book.live.weights import load_compact, pretrained
 from attnmt.model import rnnsearch
 from press.run import execute
-
-BOOK = Path(__file__).resolve().parents[3] / "book"
 
 
 @pytest.fixture
@@ -58,15 +55,6 @@ def test_a_notebook_that_is_stored_holds_a_line_instead(model, monkeypatch):
     assert view._repr_html_() is None
     assert "Der Hund schläft." in repr(view)
     assert execute.STORED == STORED  # so the executor sets it
-
-
-def test_stored_notebooks_hold_no_model():
-    notebooks = sorted(BOOK.glob("*.ipynb"))
-    assert notebooks
-    for path in notebooks:
-        text = path.read_text(encoding="utf8")
-        assert "srcdoc" not in text, path.name
-        assert "attnmt-model-1" not in text, path.name
 
 
 def test_sentences_of_the_book_are_offered_where_the_model_knows_them(model, controlled):
