@@ -4,12 +4,14 @@ It is served as the page of its own that slides and other pages embed, learn.htm
 depends on how fast the machine is: what is waited for is a number of updates.
 """
 
+import json
 from pathlib import Path
 
 import pytest
 from built import DESK, violations
 
 from press.browser import served
+from press.editions import catalogue
 
 pytestmark = pytest.mark.browser
 LIVE = Path(__file__).resolve().parents[2] / "book" / "_live"
@@ -199,6 +201,9 @@ def test_a_break_chooses_what_shows_it_and_on_a_phone_keeps_it_in_sight(visit):
 
 def test_a_page_in_korean_speaks_korean(visit):
     page = visit(ready=False)
+    words = f"window.siteWords = {json.dumps(catalogue.table())}"  # as the site brings them
+    script = {"body": words, "content_type": "text/javascript"}
+    page.route("**/words.js", lambda route: route.fulfill(**script))
     page.evaluate(
         """() => {
             const box = Object.assign(document.createElement("div"), {className: "live learn"});
