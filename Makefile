@@ -62,13 +62,13 @@ $(STAMP): requirements.txt pyproject.toml
 clean: ## remove what was built; the environment stays
 	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 # ------------------------------------------------------- what the student edition leaves out
-# Lines of stages beside each other; what a stage said is shown when it is done.
-TOGETHER = xargs -L 1 -P $(JOBS) sh -c 'mkdir -p _build; failed=0; for stage; do $(MAKE) --no-print-directory $$stage >_build/$$stage.log 2>&1 || failed=1; \
+# Lines of stages beside each other, with EACH processes or JOBS; what a stage said is shown when it is done.
+TOGETHER = xargs -L 1 -P $(JOBS) sh -c 'mkdir -p _build; failed=0; for stage; do $(MAKE) --no-print-directory JOBS=$${EACH:-$(JOBS)} $$stage >_build/$$stage.log 2>&1 || failed=1; \
 	echo "[$$stage]"; cat _build/$$stage.log; done; exit $$failed' stages
 check: $(STAMP) ## in three minutes: style, types, unit tests of the core, one chapter
 	@printf "unit\nlint nbval\n" | TESTS="tests/attnmt/test_*.py" LESS="and not slow" CHAPTERS=book/03_learning_to_align.ipynb $(TOGETHER)
-test: $(STAMP) ## all that a change must pass: unit processors, and beside them strict browser lint nbval
-	@printf "unit processors\nstrict browser lint nbval\n" | $(TOGETHER)
+test: $(STAMP) ## all that a change must pass: unit processors lint, beside them strict browser; then nbval
+	@printf "unit processors lint\nstrict browser\n" | EACH=$$((($(JOBS) + 1) / 2)) $(TOGETHER); failed=$$?; $(MAKE) --no-print-directory nbval && exit $$failed
 test-all: $(STAMP) ## the same, and every notebook as shown, whole editions, Colab, other Pythons
 	@$(MAKE) -k --no-print-directory test pages nightly sphinx colab versions
 lint: $(STAMP)
