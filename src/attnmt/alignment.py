@@ -68,7 +68,7 @@ def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[s
 
     ``read_dictionary(force_align(model, corpus.train), corpus.train)`` reads a dictionary for
     :func:`replace_unknown` off the training pairs. They hold the words themselves, also those that
-    no vocabulary has. Of words as frequent the first in the alphabet is taken.
+    no vocabulary has. Of words that are equally frequent, the first in the alphabet is taken.
 
     >>> pair = Pair(("der", "Hund"), ("the", "dog"), "der Hund", "the dog")
     >>> sorted(read_dictionary([{(0, 0), (1, 1)}], [pair]).items())

@@ -75,6 +75,9 @@ def pad(sequences: Sequence[Sequence[int]], extra: int = 0) -> Source:
     Args:
         sequences: word indices, each at least one.
         extra: further columns of padding. They must change nothing, which the tests use.
+
+    Raises:
+        ValueError: no sequences, or an empty one.
     """
     lengths = torch.tensor([len(sequence) for sequence in sequences])  # (B,)
     if len(sequences) == 0 or lengths.min() == 0:

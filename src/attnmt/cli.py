@@ -178,7 +178,7 @@ def evaluate(
 
     Args:
         model: the file of a saved model
-        split: of the corpus: valid, test; of the grammar's also long and names
+        split: of the corpus: train, valid, test; of the grammar's also long and names
         beam: hypotheses to search with; 1 is greedy
         length_penalty: the larger, the longer the translations that a beam finds
         bleu_tokeniser: sacreBLEU's: 13a, zh, ja-mecab, char and others; by itself that of the

@@ -73,7 +73,7 @@ def corpus_from_files(
         source: source sentences, one a line; or, if there is no ``target``, both: source, a tab,
             target, and perhaps further columns, which are ignored.
         target: their translations, line by line.
-        languages: two letters each, for the tokeniser.
+        languages: two or three small letters each, for the tokeniser.
         valid, test: pairs to set aside, drawn at random; the rest is ``train``, without source
             sentences that stand in ``valid`` or ``test``, too.
         seed: which pairs are set aside.

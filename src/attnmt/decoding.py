@@ -132,6 +132,7 @@ class Ensemble(nn.Module):
 
     Raises:
         ValueError: no models, or vocabularies that differ.
+        TypeError: no list of models, or one that is no model.
     """
 
     def __init__(self, models: Iterable["Translator | Ensemble"]):
@@ -237,7 +238,7 @@ def greedy(
             column "No UNK".) Its probability then goes to no other word.
 
     Raises:
-        TypeError: texts instead of lists of words.
+        TypeError: texts instead of lists of words, or no model.
         ValueError: an empty sentence.
     """
     _check(sentences)
@@ -318,7 +319,7 @@ def beam_search(
         which is shorter only where there are not so many. ``score`` is log p, never divided.
 
     Raises:
-        TypeError: texts instead of lists of words.
+        TypeError: texts instead of lists of words, or no model.
         ValueError: an empty sentence, or an argument out of its range.
     """
     _check(sentences)
@@ -576,7 +577,8 @@ def answer_in_batches(
 ) -> list[Any]:
     """Answer in batches of items that are alike in length; answers in the order of the items."""
     whole(1, batch_size=batch_size)
-    assert isinstance(model, nn.Module)  # as Searchable says
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a model, not {model!r}: Translator.load reads one")
     answers: dict[int, Any] = {}
     with evaluating(model), sooner(model):
         for batch in side_by_side(lengths, batch_size):

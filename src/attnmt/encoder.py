@@ -139,6 +139,9 @@ class StackedLSTM(RecurrentEncoder):
         bidirectional: read in both directions (neither paper does).
         reverse: read backwards (Sutskever et al. 2014, section 3.3).
         dropout: share of the inputs of each layer that training sets to zero (Zaremba et al. 2014).
+
+    Raises:
+        ValueError: two directions, and an odd ``hidden_size``.
     """
 
     def __init__(

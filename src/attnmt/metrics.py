@@ -417,6 +417,9 @@ def bleu_by_length(
         lowercase: ignore case.
         bootstrap: resamples for each bucket's 95% interval.
         tokenised: hypotheses are words with spaces between them; references are the pairs' words.
+
+    Raises:
+        ValueError: not as many hypotheses as pairs, or edges that do not rise.
     """
     if len(hypotheses) != len(pairs):
         raise ValueError(f"{len(hypotheses)} hypotheses for {len(pairs)} pairs")

@@ -93,7 +93,8 @@ class Settings:
     def add_to(self, parser: ArgumentParser) -> None:
         """Have a parser know all options, and help list them."""
         shown = parser.add_argument_group(f"{self.group} options")
-        name = f"one of {', '.join(self.makers)} (default: {self.default})"
+        of_model = ", or that of the model" * (self.group == "corpus")
+        name = f"one of {', '.join(self.makers)} (default: {self.default}{of_model})"
         shown.add_argument(
             f"--{self.group}.name", f"--{self.group}", metavar="NAME", default=SUPPRESS, help=name
         )

@@ -211,7 +211,7 @@ def take_pairs(
 
     Args:
         texts: raw sentences.
-        languages: of source and target, two letters each.
+        languages: of source and target, two or three small letters each.
         lower: write everything in lower case.
         max_length: pairs with more words on either side are dropped.
         report: is changed: what was read and dropped is added to its counts.

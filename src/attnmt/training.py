@@ -40,6 +40,7 @@ class Epoch:
     """What was seen in one epoch: perplexities per target token, and its cost.
 
     ``train_perplexity`` is the mean over the epoch, while the weights moved, so it lags behind.
+    ``learning_rate`` is that of the first step.
     ``gradient_norm`` is the mean before clipping; ``seconds`` are of the clock, ``cpu_seconds`` of
     the processor, both without validation; ``bleu`` is of greedy translations of ``valid``, case
     ignored, where it was asked for.
@@ -371,7 +372,8 @@ def fit(
     Raises:
         ValueError: the model was made for other vocabularies; ``train`` or ``valid`` is empty; the
             checkpoint is damaged, or of another model, recipe, corpus, vocabulary, seed, device;
-            there is no such device.
+            there is no such device; ``resume`` without a checkpoint; an argument out of its range.
+        TypeError: an argument of another kind.
         FileExistsError: the checkpoint exists, and ``resume`` was not asked for.
         OSError: the checkpoint cannot be written. The last one is still whole.
         FloatingPointError: the loss or the gradient is no number any more. The model has the

@@ -116,6 +116,9 @@ class Vocabulary:
     Attributes:
         units: cuts words into what the list holds, and joins it to words again.
         marks: whether words of the list carry the marks of :func:`tokenise`.
+
+    Raises:
+        ValueError: a word stands in the list twice.
     """
 
     def __init__(
@@ -203,7 +206,11 @@ class Vocabulary:
         return word if word in self or self.units.mark else moses.unmarked(word)
 
     def decode(self, indices: Iterable[int]) -> list[str]:
-        """Indices to words."""
+        """Indices to words.
+
+        Raises:
+            ValueError: there is no such index.
+        """
         found = [int(index) for index in indices]
         if wrong := [index for index in found if not 0 <= index < len(self.words)]:
             raise ValueError(f"indices must be from 0 to {len(self.words) - 1}, not {wrong[0]}")

@@ -237,6 +237,8 @@ def test_bad_input_to_a_search_is_named(search, sentences, message, sharp):
     assert search(sharp, []) == []
     with pytest.raises((TypeError, ValueError), match=message):
         search(sharp, sentences)
+    with pytest.raises(TypeError, match=r"model must be a model, not 'my\.model'"):
+        search("my.model", [["w1"]])
 
 
 def test_the_made_up_language_is_learned():

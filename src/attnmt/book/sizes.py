@@ -68,7 +68,7 @@ SIZES: Mapping[str, Size] = Sizes(
         real_recipe=Recipe(epochs=1),
         translated=100,
         tested=100,
-        small_pairs=500,
+        small_pairs=200,
         small_epochs=1,
     ),
     chapter=Size(
