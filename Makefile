@@ -67,8 +67,8 @@ TOGETHER = xargs -L 1 -P $(JOBS) sh -c 'mkdir -p _build; failed=0; for stage; do
 	echo "[$$stage]"; cat _build/$$stage.log; done; exit $$failed' stages
 check: $(STAMP) ## in three minutes: style, types, unit tests of the core, one chapter
 	@printf "unit\nlint nbval\n" | TESTS="tests/attnmt/test_*.py" LESS="and not slow" CHAPTERS=book/03_learning_to_align.ipynb $(TOGETHER)
-test: $(STAMP) ## all that a change must pass: unit processors lint, beside them strict browser; then nbval
-	@printf "unit processors lint\nstrict browser\n" | EACH=$$((($(JOBS) + 1) / 2)) $(TOGETHER); failed=$$?; $(MAKE) --no-print-directory nbval && exit $$failed
+test: $(STAMP) ## all that a change must pass: unit processors, beside them strict browser lint; then nbval
+	@printf "unit processors\nstrict browser lint\n" | EACH=$$((($(JOBS) + 1) / 2)) $(TOGETHER); failed=$$?; $(MAKE) --no-print-directory nbval && exit $$failed
 test-all: $(STAMP) ## the same, and every notebook as shown, whole editions, Colab, other Pythons
 	@$(MAKE) -k --no-print-directory test pages nightly sphinx colab versions
 lint: $(STAMP)
