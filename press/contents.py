@@ -73,6 +73,7 @@ def chapter_numbers(root: Path = ROOT) -> dict[str, int]:
 # --- copies of the tree
 
 GITS_OWN = (
+    ".devcontainer",
     ".gitattributes",
     ".gitignore",
     ".github",
@@ -107,9 +108,13 @@ def copy_tree(target: Path, root: Path = ROOT, besides: Collection[Path] = ()) -
 
 
 def renew(target: Path, root: Path, ours: bool, besides: Collection[Path] = ()) -> None:
-    """A copy of the working tree in place of an older one; FileExistsError if not `ours`."""
-    if target.is_file() or (target.exists() and any(target.iterdir()) and not ours):
+    """A copy of the working tree in place of an older one; FileExistsError if not `ours`.
+
+    The folder may be a repository of its own: its `.git` stays.
+    """
+    old = [path for path in target.iterdir() if path.name != ".git"] if target.is_dir() else []
+    if target.is_file() or (old and not ours):
         raise FileExistsError(f"{target} holds something else than this edition; give a new folder")
-    if target.exists():
-        shutil.rmtree(target)
+    for path in old:
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     copy_tree(target, root, besides)

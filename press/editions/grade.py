@@ -437,6 +437,10 @@ def main() -> int:
     if options.jobs < 1:
         parser.error(f"--jobs must be at least 1, not {options.jobs}")
     place = options.answers.resolve()
+    if ROOT.is_relative_to(place):  # also of `make grade` without ANSWERS
+        parser.error(f"{place} holds the book itself: give a folder of answers, or a notebook")
+    if place.is_file() and place.suffix != ".ipynb":
+        parser.error(f"{options.answers} is no notebook: unpack an archive, and give its folder")
     inside = container((place if place.is_dir() else place.parent,))
     print("Each answer runs in a container of its own." if inside else UNCONTAINED, flush=True)
     rows = []

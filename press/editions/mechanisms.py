@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
+from press.run.stamps import TO_WRITE
 from press.source import without_magics
 
 SOLUTION = "solution"
@@ -93,8 +94,14 @@ def bound_and_read(source: str) -> tuple[set[str], set[str]]:
 
 
 def names(source: str) -> tuple[set[str], set[str]]:
-    """The names that a cell defines, and those that it needs from cells before it."""
-    bound, read = bound_and_read(without_magics(source))
+    """The names that a cell defines, and those that it needs from cells before it.
+
+    None of a cell that is not Python, as a student may leave one in the edition.
+    """
+    try:
+        bound, read = bound_and_read(without_magics(source))
+    except SyntaxError:
+        return set(), set()
     return bound, read - bound - GIVEN
 
 
@@ -105,7 +112,7 @@ class Mechanism:
     chapter: str
     label: str
     name: str  # what the learner defines
-    cell: str  # its blank and its check, as in the chapter
+    cell: str  # its blank and its check, as in the chapter; in the edition perhaps an answer
     solution: str  # the cell that passes the check; none in the student edition
     context: list[str]  # the cells before it that it needs, in order
 
@@ -114,8 +121,8 @@ class Mechanism:
 
         The answer has global names of its own: whatever it defines, the check does not see it.
         """
-        written = BLANK in self.cell  # the student edition has the blank
-        cell, call = parted(self.cell if written else blank(self.cell, self.label))
+        whole = HERE in self.cell  # the student edition has the blank, or an answer in its place
+        cell, call = parted(blank(self.cell, self.label) if whole else self.cell)
         book = "\n\n".join([*self.context, cell])
         given = call.removeprefix("check(").removesuffix(")")
         return f"""\
@@ -169,7 +176,7 @@ def mechanisms(notebook: NotebookNode, chapter: str) -> list[Mechanism]:
         if tagged(cell, MECHANISM):
             after = [one.source for one in notebook.cells[number:] if tagged(one, SOLUTION)]
             solution = next((one for one in after if checked(one)), "")
-            if not (checked(cell.source) and (solution or BLANK in cell.source)):
+            if not (checked(cell.source) and (solution or tagged(cell, TO_WRITE))):
                 message = f"the mechanism of {label} and a cell of its solution end with check(...)"
                 raise Misplaced(f"{chapter}: {message}")
             where = (chapter, label, checked(cell.source), cell.source, solution)

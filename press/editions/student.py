@@ -71,6 +71,7 @@ def without_solution_blocks(page: str) -> str:
 SECTIONS = (
     ("how_to.md", "Teach"),
     ("troubleshooting.md", "Tests that fail"),
+    ("publish.md", "The next version of the book"),
     ("publish.md", "A release"),
 )
 WORDS = (
@@ -146,9 +147,9 @@ def main() -> int:
     for path in paths:
         found = mechanisms(nbformat.read(path, as_version=4), path.stem)
         print(f"{path.name}: {', '.join(f'{one.name} ({one.label})' for one in found) or 'none'}")
-    if others := untracked(ROOT, "--exclude-standard"):
-        names = ", ".join(sorted(path.relative_to(ROOT).as_posix() for path in others))
-        print(f"Left out, for git does not track it: {names}")
+    others = [path.relative_to(ROOT) for path in untracked(ROOT, "--exclude-standard")]
+    if names := sorted(path.as_posix() for path in others if not (target / path).exists()):
+        print(f"Left out, for git does not track it: {', '.join(names)}")
     return 0
 
 

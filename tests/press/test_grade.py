@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import nbformat
@@ -17,6 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from press.contents import ROOT
 from press.editions import grade
 from press.editions.mechanisms import Mechanism, checked, mechanisms, parted
+from press.run.imports import asked, needed
 
 CELL = "def f(x):\n    'Doc.'\n    return x  # write it here\n\n\ncheck(f)"
 CHECK = "def check(f):\n    assert f(1) == 1, 'it differs'\n    print('correct')"
@@ -272,6 +274,8 @@ def test_one_notebook_can_be_checked_before_it_is_handed_in(handed_in, monkeypat
         (["."], "there is no notebook in ."),
         ([".", "--jobs", "0"], "--jobs must be at least 1"),
         ([".", "--gradebook", "none/grades.csv"], "there is no folder none"),
+        ([str(ROOT)], "holds the book itself: give a folder of answers"),
+        ([str(ROOT / "Makefile")], "is no notebook: unpack an archive"),
     ],
 )
 def test_what_cannot_be_graded_is_told(arguments, message, tmp_path, monkeypatch, capsys):
@@ -290,6 +294,17 @@ def test_gradescope_gets_its_results(handed_in, tmp_path, monkeypatch):
     assert (found["score"], found["output"]) == (1, "")
     assert "No notebook" in grade.for_gradescope([])["output"]
     assert {"name": "ex-one", "score": 1, "max_score": 1, "output": "correct"} in found["tests"]
+
+
+def test_gradescope_installs_what_the_check_imports():
+    """Of other people's packages; the autograder has none of the book's requirements."""
+    installed = (ROOT / "press/editions/autograder/setup.sh").read_text().split()
+    files = needed("import press.editions.grade", ROOT).values()
+    modules = {name for file in files for name, _ in asked(file.read_text(encoding="utf8"))}
+    others = {name.partition(".")[0] for name in modules} - sys.stdlib_module_names - {"press"}
+    libraries = {library for name in others for library in packages_distributions()[name]}
+    assert {"nbformat", "PyYAML"} <= libraries
+    assert {library.lower() for library in libraries} <= set(installed)
 
 
 def test_the_first_complaint_is_told():

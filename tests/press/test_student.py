@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
-from nbformat.v4 import new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from press.contents import ROOT, chapters, lectures
 from press.editions import student
@@ -143,6 +143,7 @@ def test_the_edition_stands_alone(edition):
         "Makefile",
         "_config.yml",
         "requirements.txt",
+        ".devcontainer/devcontainer.json",
         ".gitattributes",
         ".gitignore",
         ".github/workflows/book.yml",
@@ -202,6 +203,11 @@ def test_what_git_does_not_track_stays_out(tmp_path):
     assert (new / "book" / "one.ipynb").exists()
     assert not (new / "answers").exists()
     assert not (new / "book" / "Prüfung.md").exists()
+    (new / ".git").mkdir()
+    (new / "old.md").touch()
+    student.make_edition(new, root)  # once more: the folder may be a repository of its own
+    assert (new / ".git").is_dir()
+    assert not (new / "old.md").exists()
 
 
 # --- every mechanism
@@ -294,6 +300,21 @@ END = "Because.\n\n:::{solution-end}\n:::"
 def test_tags_that_do_not_fit_are_told(cells, message):
     with pytest.raises(Misplaced, match=message):
         without_solutions(new_notebook(cells=[EXERCISE, *cells]), "c")
+
+
+def test_an_answer_written_into_the_edition_can_be_checked():
+    """Students write into its chapters, and may leave a cell that is not Python."""
+    source = (
+        "def f(x):\n    'Doc.'\n    return None  # write it here\n\n\n"
+        "def check(f):\n    assert f(1) == 1\n    print('correct')\n\n\ncheck(f)"
+    )
+    mechanism = new_code_cell(source, metadata={"tags": ["mechanism"]})
+    passed = new_code_cell("check(abs)", metadata={"tags": ["solution"]})
+    whole = [EXERCISE, new_code_cell("def g("), mechanism, solution(START, "solution"), passed]
+    edition = student.student_chapter(new_notebook(cells=[*whole, solution(END, "solution")]), "c")
+    edition.cells[2].source = edition.cells[2].source.replace(BLANK, "return x")
+    (found,) = mechanisms(edition, "c")
+    assert run(found.program("def f(x):\n    return x")) == "correct\n"
 
 
 def test_a_blank_keeps_signature_and_docstring():

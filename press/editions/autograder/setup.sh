@@ -11,4 +11,4 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then # an ol
 fi
 "$python" -m venv "$root/venv"
 "$root/venv/bin/pip" install torch --index-url https://download.pytorch.org/whl/cpu
-"$root/venv/bin/pip" install -e "$root/source[book]" nbformat pyyaml
+"$root/venv/bin/pip" install -e "$root/source[book]" nbconvert nbformat pyyaml # what press.editions.grade imports
