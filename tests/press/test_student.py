@@ -237,15 +237,30 @@ def spoiled(value):
     return None if value is None else value + 1
 
 
-# After a mechanism's program, in its namespaces: an answer that is wrong, and the edition's cell.
+# What learners get wrong, most of it from for_lecturers: words of the solution, and theirs.
+TYPICAL = {
+    "ex-primer-write": ("i, f, g, o =", "i, f, o, g ="),
+    "ex-text-batch": ("mask[row, : len(ids) + 1]", "mask[row, : len(ids)]"),
+    "ex-fixed-mean": ("memory.lengths[:, None]", "memory.mask.size(1)"),
+    "ex-align-write": (".masked_fill(~mask, -torch.inf)", " * mask"),
+    "ex-global-write": ("[context, h]", "[h, context]"),
+    "ex-local-write": ("lengths[:, None] *", "scores.size(-1) *"),
+    "ex-feed-write": ("[Ey, h_tilde]", "[Ey, h]"),
+    "ex-decoding-write": ("kept[0][0][-1] == EOS", "any(one[0][-1] == EOS for one in kept)"),
+    "ex-family-ibm1": ("of_source[s]", "of_source[t]"),
+    "ex-lookup-write": ("(n // heads) ** 0.5", "n**0.5"),
+}
+
+# After a mechanism's program, in its namespaces: answers that are wrong, and the edition's cell.
 OTHERS = """
 from {test} import spoiled
 theirs["spoiled"] = spoiled
-exec({wrong!r}, theirs)
-try:
-    book["check"](eval({given!r}, theirs))
-except AssertionError:
-    print("refused")
+for wrong in {wrong!r}:
+    exec(wrong, theirs)
+    try:
+        book["check"](eval({given!r}, theirs))
+    except AssertionError:
+        print("refused")
 try:
     exec({blank!r}, book)
 except NotImplementedError as error:
@@ -268,9 +283,15 @@ def test_its_check_passes_the_solution_and_neither_a_wrong_answer_nor_the_blank(
             f"        return spoiled(super().forward(*given, **more))\n{name} = Wrong"
         )
     given = parted(mechanism.cell)[1].removeprefix("check(").removesuffix(")")
+    solved = filled_in(mechanism)
+    wrong = [wrong]
+    if mechanism.label in TYPICAL:
+        right, theirs = TYPICAL[mechanism.label]
+        assert right in solved
+        wrong.append(solved.replace(right, theirs))
     others = OTHERS.format(test=__name__, wrong=wrong, given=given, blank=cell.source)
-    said = run(mechanism.program(filled_in(mechanism)) + others)
-    assert said.endswith("correct\nrefused\nwrite me\n")
+    said = run(mechanism.program(solved) + others)
+    assert said.endswith("correct\n" + "refused\n" * len(wrong) + "write me\n")
 
 
 # --- what is wrong is said
