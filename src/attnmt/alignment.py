@@ -10,7 +10,7 @@ import numpy as np
 from attnmt.batches import make_batch
 from attnmt.decoding import Model, Sentences, Translation, answer_in_batches
 from attnmt.pairs import Link, Pair, check_pairs
-from attnmt.text.subwords import strongest_links
+from attnmt.text.subwords import MARK, strongest_links
 from attnmt.vocab import SPECIALS, UNK
 
 
@@ -69,13 +69,20 @@ def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[s
     ``read_dictionary(force_align(model, corpus.train), corpus.train)`` reads a dictionary for
     :func:`replace_unknown` off the training pairs. They hold the words themselves, also those that
     no vocabulary has. Of words that are equally frequent, the first in the alphabet is taken.
+    Links are between words, so of a corpus in subwords give the pairs of ``in_words(corpus)``.
 
     >>> pair = Pair(("der", "Hund"), ("the", "dog"), "der Hund", "the dog")
     >>> sorted(read_dictionary([{(0, 0), (1, 1)}], [pair]).items())
     [('Hund', 'dog'), ('der', 'the')]
+
+    Raises:
+        ValueError: pairs in pieces.
     """
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for linked, pair in zip(links, pairs, strict=True):
+        last = max((t for _, t in linked), default=len(pair.target) - 1)
+        if pair.target[0].startswith(MARK) and last < len(pair.target) - 1:
+            raise ValueError("these pairs are in pieces, and links join words: in_words(corpus)")
         for s, t in linked:
             counts[pair.source[s]][pair.target[t]] += 1
     return {word: max(sorted(found), key=found.__getitem__) for word, found in counts.items()}

@@ -15,9 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from attnmt.batches import Batch, Source
+from attnmt.checks import whole
 from attnmt.decoder import Decoder
 from attnmt.encoder import Memory
-from attnmt.model import Translator, Vocabularies, evaluating, seeded
+from attnmt.model import Translator, Vocabularies, check_options, evaluating, seeded
 
 
 def look_up(
@@ -310,8 +311,10 @@ def attention_only(
         seed: draws the first weights.
 
     Raises:
-        ValueError: ``hidden`` is odd, or no multiple of ``heads``.
+        ValueError: ``hidden`` is odd, or no multiple of ``heads``; an argument out of its range.
     """
+    check_options(corpus, "torch", 0.0, seed)
+    whole(1, hidden=hidden, heads=heads, blocks=blocks)
     if hidden % heads or hidden % 2:
         raise ValueError(f"hidden must be even and a multiple of heads, not {hidden} of {heads}")
     source = len(corpus.source_vocabulary)

@@ -1,6 +1,7 @@
 """Arguments that make no sense, refused by their names."""
 
 import math
+import sys
 from collections.abc import Collection
 from numbers import Integral, Real
 from os import PathLike
@@ -25,6 +26,8 @@ def whole(least: int, **arguments: Any) -> None:
     for name, value in arguments.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
             raise ArgumentError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        if int(value) > sys.maxsize:
+            raise ArgumentError(f"{name} must be below 2**63, not {value!r}")
 
 
 def positive(**arguments: Any) -> None:

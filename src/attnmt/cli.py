@@ -15,7 +15,7 @@ import webbrowser
 from argparse import SUPPRESS
 from collections.abc import Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,7 +25,7 @@ import torch
 from attnmt import __version__
 from attnmt.alignment import alignment_error_rate, force_align
 from attnmt.book.live.view import embedding, show_live, write_page
-from attnmt.checks import ArgumentError, file_name, one_of
+from attnmt.checks import ArgumentError, file_name, one_of, whole
 from attnmt.decoding import beam_search
 from attnmt.devices import chosen_device
 from attnmt.evidence import record as recording
@@ -33,7 +33,7 @@ from attnmt.evidence.models import load
 from attnmt.evidence.plan import CORPORA, planned, read_plan, results_folder
 from attnmt.evidence.store import save_run
 from attnmt.metrics import bleu, bleu_by_protocol, perplexity, texts
-from attnmt.model import CONSTRUCTORS
+from attnmt.model import CONSTRUCTORS, Translator
 from attnmt.options import Makers, Parser, Settings, add_command, arguments_of, from_file, plain
 from attnmt.pairs import BLEU_TOKENISER, CEILING, PARTS, Corpus
 from attnmt.provenance import corpus_of
@@ -76,9 +76,16 @@ def scale() -> ModuleType:
 
 def corpora(arguments: Sequence[str]) -> Makers:
     """What corpora there are; the large one only if the arguments name it."""
-    if any(LARGE in argument for argument in arguments):
-        return CORPORA | {LARGE: scale().large_corpus}
-    return CORPORA
+    given = [*arguments, *("=".join(both) for both in pairwise(arguments))]
+    named = not {f"--corpus={LARGE}", f"--corpus.name={LARGE}"}.isdisjoint(given)
+    return CORPORA | {LARGE: scale().large_corpus} if named else CORPORA
+
+
+def know_corpus_of(model: Translator) -> None:
+    """Have the large corpus among those there are, if a model was trained on it."""
+    origin = (model.trained_on or {}).get("origin") or {}
+    if origin.get("name") == LARGE:
+        CORPUS.makers = CORPORA | {LARGE: scale().large_corpus}
 
 
 MODELS = Settings("model", CONSTRUCTORS, "rnnsearch", skip=1)
@@ -130,7 +137,12 @@ def train(
     objective = CrossEntropy(label_smoothing, precision)
     how = HOW.make(recipe or {"name": HOW.default})
     begun = load(start) if start else None
-    origin = begun.trained_on["origin"] if begun and begun.trained_on and not corpus else None
+    origin = None
+    if begun and not corpus:
+        know_corpus_of(begun)
+        origin = (begun.trained_on or {}).get("origin")
+        if not origin:
+            raise ArgumentError(f"{start} does not say what it was trained on: name a corpus, too")
     with_data = CORPUS.make(corpus or origin or {"name": CORPUS.default})
     network = begun or MODELS.make(model or {"name": MODELS.default}, with_data, seed=seed)
     kept = Path(f"{out}.checkpoint")
@@ -188,12 +200,13 @@ def evaluate(
     if process_count() > 1:
         raise ArgumentError("evaluate runs in one process: start it without a launcher")
     network = load(model)
+    know_corpus_of(network)
     measured_on = corpus_of(network, CORPUS.makers, corpus, model, split)
-    whole = getattr(measured_on, split)
-    if not whole:
+    uncut = getattr(measured_on, split)
+    if not uncut:
         raise ArgumentError(f"split {split} of {measured_on.name} has no pairs")
     sides = network.source_vocabulary.units, network.target_vocabulary.units
-    pairs = cut_pairs(whole, *sides)  # into the model's pieces, if it has any
+    pairs = cut_pairs(uncut, *sides)  # into the model's pieces, if it has any
     network.to(chosen_device())
     tokeniser = bleu_tokeniser or measured_on.bleu_tokeniser
     bleu(["x"], ["x"], tokeniser=tokeniser)  # is refused before the search, not after it
@@ -201,9 +214,9 @@ def evaluate(
     found = beam_search(network, sources, beam, length_penalty)
     print(f"{len(pairs):,} pairs, {split} of {measured_on.name}")
     if tokeniser == BLEU_TOKENISER:
-        scores = bleu_by_protocol(network, found, whole, words=measured_on.bleu_of_words)
+        scores = bleu_by_protocol(network, found, uncut, words=measured_on.bleu_of_words)
     else:
-        aims = [pair.target_text for pair in whole]
+        aims = [pair.target_text for pair in uncut]
         scores = [bleu(texts(network, found), aims, lowercase=True, tokeniser=tokeniser)]
     for scored in scores:
         print(f"BLEU {scored.score:.2f} [{scored.signature}]")
@@ -321,6 +334,7 @@ def corpus(corpus: Given, split: str = "train", pairs: int = 5) -> None:
         pairs: how many to show
     """
     one_of(PARTS, split=split)
+    whole(0, pairs=pairs)
     found: Corpus = CORPUS.make(corpus or {"name": CORPUS.default})
     for name, of_part in found.parts.items():
         if of_part:

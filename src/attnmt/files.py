@@ -52,7 +52,8 @@ def write_aside(path: str | os.PathLike, content: bytes) -> None:
 def remove_leftovers(path: str | os.PathLike) -> None:
     """Remove what processes left that were killed while they wrote this file aside."""
     for leftover in glob.glob(f".{glob.escape(Path(path).name)}.*", root_dir=Path(path).parent):
-        (Path(path).parent / leftover).unlink(missing_ok=True)
+        if leftover.rpartition(".")[2].isdigit():  # a process's number, see write_aside
+            (Path(path).parent / leftover).unlink(missing_ok=True)
 
 
 def write_tensors(

@@ -272,7 +272,7 @@ def _check(hypotheses: Side, references: Side) -> None:
             raise TypeError(
                 f"{side} must be lists of sentences, strings, and not of {strange[0]!r}"
             )
-    if len(hypotheses) != len(references) or not references:
+    if len(hypotheses) != len(references) or len(references) == 0:
         raise ValueError(
             f"{len(hypotheses)} hypotheses for {len(references)} references: each sentence needs "
             "exactly one of both, and there must be some"
@@ -295,7 +295,13 @@ class PairedBleu:
 
 
 def paired_bootstrap(
-    baseline: Side, system: Side, references: Side, lowercase: bool = False, resamples: int = 1_000
+    baseline: Side,
+    system: Side,
+    references: Side,
+    lowercase: bool = False,
+    resamples: int = 1_000,
+    *,
+    tokeniser: str = "13a",
 ) -> PairedBleu:
     """Is a system better than a baseline, or were its sentences lucky? (Koehn 2004.)
 
@@ -315,6 +321,7 @@ def paired_bootstrap(
         references: raw reference sentences, one for each.
         lowercase: ignore case.
         resamples: draws; the smallest p-value is ``1 / (resamples + 1)``.
+        tokeniser: as of :func:`bleu`.
 
     Raises:
         TypeError: one sentence instead of lists.
@@ -324,11 +331,12 @@ def paired_bootstrap(
     _check(system, references)
     whole(1, resamples=resamples)
     flag(lowercase=lowercase)
+    one_of(sorted(BLEU.TOKENIZERS), tokeniser=tokeniser)
     systems: list[tuple[str, Side]] = [
         ("baseline", unknown_as_one_word(baseline)),
         ("system", unknown_as_one_word(system)),
     ]
-    metrics = {"BLEU": BLEU(lowercase=lowercase)}
+    metrics = {"BLEU": BLEU(lowercase=lowercase, tokenize=tokeniser)}
     test = PairedTest(systems, metrics, [_nfc(references)], test_type="bs", n_samples=resamples)
     signatures, scores = test()
     signature = str(signatures["BLEU"])
@@ -399,6 +407,7 @@ def bleu_by_length(
     bootstrap: int = 200,
     *,
     tokenised: bool = False,
+    tokeniser: str = "13a",
 ) -> list[Bucket]:
     """BLEU for each bucket of source length; empty buckets are left out.
 
@@ -417,6 +426,7 @@ def bleu_by_length(
         lowercase: ignore case.
         bootstrap: resamples for each bucket's 95% interval.
         tokenised: hypotheses are words with spaces between them; references are the pairs' words.
+        tokeniser: as of :func:`bleu`.
 
     Raises:
         ValueError: not as many hypotheses as pairs, or edges that do not rise.
@@ -432,7 +442,8 @@ def bleu_by_length(
         if inside:
             ours = [hypotheses[k] for k in inside]
             theirs = references([pairs[k] for k in inside], tokenised)
-            score = bleu(ours, theirs, lowercase, bootstrap=bootstrap, tokenised=tokenised)
+            parted = {"tokenised": tokenised, "tokeniser": tokeniser}
+            score = bleu(ours, theirs, lowercase, bootstrap=bootstrap, **parted)
             buckets.append(Bucket(first, past - 1, score))
     return buckets
 

@@ -64,6 +64,9 @@ def corpus_of(
             if found.name != facts["name"]:
                 other = f"is measured on {found.name}"
                 told.append(f"{path} was trained on {facts['name']}, and {other}")
+            elif own and part != "train" and getattr(own, part) != getattr(found, part):
+                other = f"{part} of another {found.name} (a file of that name, or a draw)"
+                told.append(f"{path} was trained on {facts['name']}, and is measured on {other}")
         told += _strangers(model, getattr(found, part), path, part)
     pairs = getattr(found, part)
     count = 0 if own is None else same_sentences(own.train, pairs)

@@ -5,6 +5,7 @@ model, only how its weights are found, so they are an objective for :func:`attnm
 ``fit(..., objective=CrossEntropy(label_smoothing=0.1))``.
 """
 
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -85,7 +86,7 @@ class Recipe:
         late = 0 if self.halve_after is None else max(0, epoch - self.halve_after)
         halvings = -(-late // self.halve_every)  # rounded up
         left = max(0.0, 1 - (epoch - 1 + done) / self.epochs) if self.fall else 1.0
-        return left * self.learning_rate / 2**halvings
+        return left * math.ldexp(self.learning_rate, -int(halvings))  # 2**1024 is no float
 
 
 # Bahdanau et al. 2015, appendix B.2; clip 1 and a pool of 20 are the default. The paper trains by

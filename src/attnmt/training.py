@@ -205,7 +205,8 @@ class Training:
         valid = self.corpus.valid
         found = greedy(self.model, [pair.source for pair in valid])
         references = [pair.target_text for pair in valid]
-        return bleu(texts(self.model, found), references, lowercase=True).score
+        how = {"lowercase": True, "tokeniser": self.corpus.bleu_tokeniser}
+        return bleu(texts(self.model, found), references, **how).score
 
     def point(self) -> Point:
         """The next point of the learning curve."""
@@ -388,6 +389,8 @@ def fit(
     _check_fit(model, corpus, path, save_every=save_every, resume=resume, curve_every=curve_every)
     if not isinstance(recipe, Recipe):
         raise ArgumentTypeError(f"recipe must be a Recipe, such as Recipe(), not {recipe!r}")
+    if measure_bleu:  # what sacreBLEU cannot do here is refused now, not after an epoch
+        bleu(["x"], ["x"], tokeniser=corpus.bleu_tokeniser)
     seed = int(seed)  # numpy's become Python's
     model.trained_on = corpus.facts
     model.to(chosen_device(device))
@@ -474,7 +477,10 @@ def _check_fit(
             raise ArgumentTypeError(f"{name} must be a {name}, not {one!r}")
     for side in SIDES:
         if getattr(model, side) != getattr(corpus, side):
-            raise ValueError(f"the model's {side} is not that of {corpus.name}: make it from that")
+            raise ValueError(
+                f"the model's {side} is not that of {corpus.name}: make a model from that corpus, "
+                "or train this one on the corpus that it was made from"
+            )
     if not corpus.train or not corpus.valid:
         raise ValueError(f"{corpus.name} needs pairs in both train and valid")
     flag(resume=resume)

@@ -179,6 +179,14 @@ def test_the_alignment_is_the_mean_of_the_last_blocks_heads(tiny, corpus):
 # --- dropout
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"heads": 0}, {"hidden": -4}, {"hidden": "8"}, {"blocks": 0}, {"seed": None}]
+)
+def test_a_size_that_makes_no_sense_is_named(corpus, wrong):
+    with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
+        attention_only(corpus, **{"hidden": 16, "heads": 2} | wrong)
+
+
 def test_dropout_keeps_words_and_positions_from_coming_in(corpus, monkeypatch):
     """With a dropout of 1 nothing gets through: not the words, not the positions, no part."""
     model = attention_only(corpus, hidden=16, heads=2, dropout=1.0)

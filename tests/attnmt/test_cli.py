@@ -113,6 +113,22 @@ def test_train_saves_the_model_that_fit_would_make(run, tmp_path):
         assert one.equal(other)
 
 
+def test_a_name_with_large_in_it_does_not_ask_for_the_large_corpus(monkeypatch):
+    monkeypatch.setattr(cli, "scale", lambda: pytest.fail("its library is not needed"))
+    for arguments in (["translate", "large.model"], ["train", "m", "--corpus.source", "large.tsv"]):
+        assert cli.corpora(arguments) is CORPORA
+    monkeypatch.undo()
+    for arguments in (["--corpus.name=large"], ["--corpus.name", "large"], ["--corpus", "large"]):
+        pytest.importorskip("accelerate")
+        assert "large" in cli.corpora(arguments)
+
+
+def test_a_model_that_names_no_corpus_is_not_trained_on_another(refused, tmp_path):
+    rnnsearch(made_up_corpus(), hidden=3).save(tmp_path / "old")
+    told = refused("train", tmp_path / "new", "--start", tmp_path / "old", exit_code=2)
+    assert "does not say what it was trained on" in told
+
+
 def test_settings_may_come_from_a_file_and_the_command_line_changes_them(run, tmp_path):
     file, out = tmp_path / "small.yaml", tmp_path / "model"
     file.write_text(

@@ -414,6 +414,9 @@ def test_a_dictionary_takes_the_most_frequent_partner():
         assert read_dictionary([{(0, 0)}] * 2, order) == {"Hund": "dog"}
     with pytest.raises(ValueError):
         read_dictionary(links[:2], pairs)
+    pieces = Pair(("▁ein", "▁H", "und"), ("▁a", "▁hound"), "ein Hund", "a hound")
+    with pytest.raises(ValueError, match="in pieces"):  # links join words: of one word, here
+        read_dictionary([{(0, 0)}], [pieces])
 
 
 @pytest.mark.parametrize("penalty", [15.0, 15.1, 60.0, 1e4, 1e300])

@@ -51,10 +51,11 @@ def test_the_kind_of_an_error_stays(tmp_path):
 
 
 def test_leftovers_of_one_file_are_removed_and_no_others(tmp_path):
-    for name in (".a[1].77", ".a[1].78", ".a1.77", ".b.77", "a[1]", "a[1].77"):
+    others = [".a1.77", ".a[1].env", ".b.77", "a[1]", "a[1].77"]
+    for name in (".a[1].77", ".a[1].78", *others):
         (tmp_path / name).write_bytes(b"")
     remove_leftovers(tmp_path / "a[1]")
-    assert sorted(os.listdir(tmp_path)) == [".a1.77", ".b.77", "a[1]", "a[1].77"]
+    assert sorted(os.listdir(tmp_path)) == others
 
 
 def test_tensors_are_read_with_their_metadata(tmp_path):

@@ -196,6 +196,18 @@ def test_the_p_value_is_that_of_resampling_by_hand():
     assert "bs:200|seed:12345|case:mixed" in found.signature
 
 
+def test_a_target_without_spaces_is_parted_in_each_bucket_and_each_draw():
+    lines = [f"我喜欢猫，他也喜欢狗{n}。" for n in range(4)]
+    wrong = [line.replace("猫", "狗") for line in lines]
+    expected = bleu(wrong, lines, tokeniser="zh").score
+    pairs = [Pair(("cats",), (line,), "cats", line) for line in lines]
+    (bucket,) = bleu_by_length(wrong, pairs, lowercase=False, bootstrap=2, tokeniser="zh")
+    assert bucket.bleu.score == pytest.approx(expected) and expected > 50
+    found = paired_bootstrap(wrong, lines, lines, resamples=10, tokeniser="zh")
+    assert found.baseline == pytest.approx(expected)
+    assert found.difference == pytest.approx(100 - expected)
+
+
 # ------------------------------------------------------------------------------------------- AER
 
 
@@ -336,6 +348,7 @@ ALIGNED = aligned({(0, 0)})
     [
         (lambda: perplexity(None, []), "at least one pair"),
         (lambda: bleu([], []), "there must be some"),
+        (lambda: bleu(np.array(["a"]), np.array(["a", "b"])), "1 hypotheses for 2 ref"),
         (lambda: chrf("a cat", "a cat"), "lists of sentences"),
         (lambda: paired_bootstrap(["a", "b"], ["a"], ["a", "b"]), "1 hypotheses for 2 ref"),
         (lambda: alignment_error_rate([set()], [UNALIGNED]), "no known alignment"),

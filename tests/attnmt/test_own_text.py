@@ -25,6 +25,7 @@ from attnmt.text.subwords import LONGEST, Pieces, learn_pieces
 
 SOURCES = [f"Das ist Satz {n}, geht's gut?" for n in range(40)]
 TARGETS = [f"This is sentence {n}, isn’t it (50 €/day)?" for n in range(40)]
+BOTH = SOURCES, TARGETS
 SMALL = {"train": 50, "valid": 3, "test": 3, "long": 0, "names": 0}
 
 
@@ -207,6 +208,14 @@ def test_of_another_draw_the_sentences_that_were_trained_on_are_counted(own, fil
     with pytest.warns(TextWarning, match=r"(\d+) of 9 sentences of test were training sentences"):
         other = corpus_of(trained(own), settings=settings)
     assert same_sentences(own.train, other.test) > 0
+
+
+def test_another_file_of_the_same_name_is_told(own, files, tmp_path):
+    (tmp_path / "more").mkdir()
+    twins = [write(tmp_path / "more", path.name, side[::-1]) for path, side in zip(files, BOTH)]
+    settings = {"name": "files", "source": twins[0], "target": twins[1], "valid": 4, "test": 4}
+    with pytest.warns(TextWarning, match="measured on test of another own"):
+        corpus_of(trained(own), settings=settings)
 
 
 def test_what_a_model_fixes_is_taken_from_it(files):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from conftest import made_up_corpus
 
-from attnmt import Recipe, bleu, fast, fit, greedy, perplexity, rnnsearch, training
+from attnmt import Corpus, Pair, Recipe, bleu, fast, fit, greedy, perplexity, rnnsearch, training
 from attnmt.batches import batches
 from attnmt.devices import chosen_device
 from attnmt.metrics import texts
@@ -40,6 +40,17 @@ def test_perplexity_falls_and_the_history_tells(corpus, capsys):
     assert history.epochs[-1].bleu == bleu(translated, references, lowercase=True).score
     shown = capsys.readouterr().err
     assert "epoch 4/4" in shown and "tokens/s" in shown
+
+
+def test_bleu_of_a_target_without_spaces_parts_it_as_the_corpus_says(monkeypatch):
+    """By sacreBLEU's usual way a sentence is one word, so one wrong character leaves nothing."""
+    lines = [f"我喜欢猫，他也喜欢狗{n}。" for n in range(4)]
+    pairs = [Pair(("cats",), (line,), "cats", line) for line in lines]
+    corpus = Corpus("own", "en", "zh", pairs, pairs, pairs, vocabulary_size=5)
+    wrong = [line.replace("猫", "狗") for line in lines]
+    monkeypatch.setattr(training, "texts", lambda *_: wrong)
+    history = fit(rnnsearch(corpus, hidden=4), corpus, Recipe(1), measure_bleu=True, progress=False)
+    assert history.epochs[-1].bleu == bleu(wrong, lines, True, tokeniser="zh").score > 50
 
 
 # How far each optimiser's first step takes a weight, at the rate r, of the gradient g.
@@ -129,6 +140,7 @@ def test_each_epoch_and_each_seed_reads_the_pairs_in_another_order(corpus, monke
         # Luong et al. 2015, section 4.1
         (LUONG, [1] * 5 + [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32]),
         (LUONG_DROPOUT, [1] * 8 + [1 / 2, 1 / 4, 1 / 8, 1 / 16]),
+        (Recipe(1_100, learning_rate=1.0, halve_after=0), [2.0**-n for n in range(1, 1_101)]),
     ],
 )
 def test_the_learning_rate_of_each_epoch(recipe, rates):

@@ -96,12 +96,15 @@ def translate_test(model: Translator, corpus: Corpus) -> Translated:
 
     BLEU reads captions as recorded runs do, as words in lower case.
     """
+    if not corpus.test:
+        raise ValueError(f"{corpus.name} has no test pairs: set some aside, such as test=500")
     some = list(corpus.test[:TEST_PAIRS])
     pairs = some + list(corpus.long[:TEST_PAIRS])
     translations = greedy(model, [pair.source for pair in pairs])
     sentences = texts(model, translations, corpus.bleu_of_words)
     expected = references(pairs, corpus.bleu_of_words)
-    how = {"lowercase": True, "tokenised": corpus.bleu_of_words}
+    parted = {"tokenised": corpus.bleu_of_words, "tokeniser": corpus.bleu_tokeniser}
+    how = {"lowercase": True} | parted
     count = len(some)
     return Translated(
         pairs=pairs,
@@ -109,7 +112,7 @@ def translate_test(model: Translator, corpus: Corpus) -> Translated:
         sentences=sentences,
         test=bleu(sentences[:count], expected[:count], **how),
         long=bleu(sentences[count:], expected[count:], **how) if corpus.long else None,
-        by_length=bleu_by_length(sentences, pairs, tokenised=corpus.bleu_of_words),
+        by_length=bleu_by_length(sentences, pairs, **parted),
     )
 
 

@@ -81,6 +81,7 @@ def joined_captions(train: int | None = None, most: int = LONGEST) -> Corpus:
         for pair in alone.train[: CAPTIONS - HELD_OUT]
         if pair.source not in known and words([pair]) <= most
     ]
+    origin = {"name": "joined", "train": train, "most": most}
     found = join_all(learned, most, seed=0)
     train = len(found) if train is None else train
     whole(1, train=train)
@@ -100,4 +101,5 @@ def joined_captions(train: int | None = None, most: int = LONGEST) -> Corpus:
         lower=True,
         report={"captions": len(learned), "kept": train},
         bleu_of_words=True,
+        origin=origin,
     )

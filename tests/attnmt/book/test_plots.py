@@ -51,6 +51,9 @@ def test_curves_show_perplexity_by_epoch_and_by_update():
     ]
     live, _ = plots.curves_by_updates({"live": points, "full run": points[:1]}).get_lines()
     assert live.get_xydata().tolist() == [[100, 30], [200, 12]]
+    names = [f"model {n}" for n in range(12)]
+    assert len(plots.curves_by_updates(dict.fromkeys(names, points)).get_lines()) == 12
+    assert len(plots.learning_curves(dict.fromkeys(names, history(9))).get_lines()) == 24
 
 
 def test_bleu_by_length_is_drawn_in_the_middle_of_each_bucket_with_its_interval():

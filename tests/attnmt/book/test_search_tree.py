@@ -29,6 +29,8 @@ def test_a_reader_answers_in_any_order(sharp, corpus):
     assert other((first, second)) == one((first, second))
     assert list(one(()).values()) == sorted(one(()).values(), reverse=True)
     assert not {"<pad>", "<s>"} & set(one(()))
+    words = len(corpus.target_vocabulary)
+    assert len(reader(sharp, source, most=words)(())) == words - 2, "all but these two"
 
 
 def test_a_finished_hypothesis_stays_and_competes():

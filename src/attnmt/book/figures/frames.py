@@ -7,6 +7,7 @@ numbers of all words at once.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -194,16 +195,17 @@ def blend(
     if not len(words) == len(h) == len(alpha) or any(len(h_j) != 2 for h_j in h):
         raise ValueError("give as many annotations, each of two numbers, and weights as words")
     ax = plt.subplots(figsize=(4.6, 2.9), layout="constrained")[1]
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}  # over lines
+    note = partial(ax.annotate, textcoords="offset points", fontsize=10, bbox=paper)
     x, y = (sum(a * h_j[k] for a, h_j in zip(alpha, h, strict=True)) for k in (0, 1))
     for number, (word, h_j, a) in enumerate(zip(words, h, alpha, strict=True), 1):
         ax.plot([x, h_j[0]], [y, h_j[1]], color=BLUE, lw=1 + 8 * a, alpha=0.6, zorder=1)
         ax.plot(*h_j, "o", color=BLUE, markersize=9)
         shown = word.replace("$", r"\$")  # in a word it begins no formula
         text = f"${symbol}_{number}$ {shown}\n{a:.0%}"
-        ax.annotate(text, h_j, xytext=(8, 6), textcoords="offset points", fontsize=10)
+        note(text, h_j, xytext=(8, 6))
     ax.plot(x, y, "*", color="black", markersize=15, zorder=3)
-    text = f"$c$ = ({x:.2f}, {y:.2f})"
-    ax.annotate(text, (x, y), xytext=(-88, -10), textcoords="offset points", fontsize=10)
+    note(f"$c$ = (${x:.2f}$, ${y:.2f}$)", (x, y), xytext=(-88, -10))
     ax.set(xlabel="first number", ylabel="second number")
     ax.margins(x=0.4, y=0.3)
     return ax
@@ -246,7 +248,7 @@ def window(
     shown = [f"{bar.get_height():.2f}" if bar.get_height() else "" for bar in drawn]
     ax.bar_label(drawn, shown, padding=1, fontsize=9)
     ax.set_xticks(places, words, rotation=40, ha="right", parse_math=False)
-    ax.set(xlim=(-0.5, len(words) - 0.5), xlabel="source words")
+    ax.set(xlim=(-0.5, len(words) - 0.5), xlabel="source words", ylabel="weight (0 to 1)")
     ax.margins(y=0.15)
     ax.grid(visible=False)
     ax.legend(loc="upper left", fontsize=9)

@@ -5,6 +5,7 @@ A label that begins with a system's title, such as "dot, live", has that system'
 
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
+from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +30,7 @@ def theme() -> None:
 def learning_curves(histories: Mapping[str, History], ax: Axes | None = None) -> Axes:
     """Perplexity on training (dashed) and validation pairs (solid) after each epoch."""
     ax = ax or plt.subplots(figsize=(6.4, 4))[1]
-    for name, marker in zip(in_order(histories), MARKERS, strict=False):
+    for name, marker in zip(in_order(histories), cycle(MARKERS), strict=False):
         epochs = histories[name].epochs
         numbers = [epoch.epoch for epoch in epochs]
         valid = [epoch.valid_perplexity for epoch in epochs]
@@ -51,7 +52,7 @@ def curves_by_updates(curves: Mapping[str, Sequence[Point]], ax: Axes | None = N
         ax: where to draw.
     """
     ax = ax or plt.subplots(figsize=(6.4, 4))[1]
-    for name, marker in zip(in_order(curves), MARKERS, strict=False):
+    for name, marker in zip(in_order(curves), cycle(MARKERS), strict=False):
         updates = [point.updates for point in curves[name]]
         valid = [point.valid_perplexity for point in curves[name]]
         ax.plot(updates, valid, markersize=4, label=name, **{"marker": marker} | style_of(name))
@@ -84,7 +85,7 @@ def bleu_by_length(
         longest_trained: draw a line at the longest source sentence of the training pairs.
     """
     ax = ax or plt.subplots(figsize=(6.4, 4))[1]
-    for name, marker in zip(in_order(systems), MARKERS, strict=False):
+    for name, marker in zip(in_order(systems), cycle(MARKERS), strict=False):
         buckets = [bucket for bucket in systems[name] if bucket.bleu.sentences >= 5]
         middle = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
         scores = np.array([bucket.bleu.score for bucket in buckets])
@@ -97,9 +98,9 @@ def bleu_by_length(
     counts = {tuple(bucket.bleu.sentences for bucket in some) for some in systems.values()}
     for x, bucket in zip(middle, buckets, strict=True):
         if len(counts) == 1:  # the same sentences for every system
-            note(bucket.bleu.sentences, (x, 0), xytext=(0, 3), ha="center", fontsize=9)
+            note(bucket.bleu.sentences, (x, 0), xytext=(0, -11), ha="center", fontsize=9)
     ax.set(xlabel="source sentence length (words)", ylabel="BLEU (0 to 100)")
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(bottom=-0.08 * ax.get_ylim()[1] if len(counts) == 1 else 0)  # room for counts
     if longest_trained is not None:
         edge = longest_trained + 0.5
         across = ("data", "axes fraction")

@@ -60,7 +60,7 @@ def reader(model: Translator, sentence: Sequence[str], most: int = 10) -> Reader
         with evaluating(model):
             log_p, _, state = model.step(y, before, memory)
         log_p[:, [PAD, BOS]] = -torch.inf
-        values, numbers = log_p[0].topk(most)
+        values, numbers = log_p[0].topk(min(most, len(vocabulary) - 2))
         likely = zip(numbers.tolist(), values.tolist(), strict=True)
         return {vocabulary[number]: value for number, value in likely}, state
 
