@@ -442,8 +442,9 @@ def bleu_by_length(
         if inside:
             ours = [hypotheses[k] for k in inside]
             theirs = references([pairs[k] for k in inside], tokenised)
-            parted = {"tokenised": tokenised, "tokeniser": tokeniser}
-            score = bleu(ours, theirs, lowercase, bootstrap=bootstrap, **parted)
+            score = bleu(
+                ours, theirs, lowercase, bootstrap, tokenised=tokenised, tokeniser=tokeniser
+            )
             buckets.append(Bucket(first, past - 1, score))
     return buckets
 

@@ -205,8 +205,8 @@ class Training:
         valid = self.corpus.valid
         found = greedy(self.model, [pair.source for pair in valid])
         references = [pair.target_text for pair in valid]
-        how = {"lowercase": True, "tokeniser": self.corpus.bleu_tokeniser}
-        return bleu(texts(self.model, found), references, **how).score
+        ours, tokeniser = texts(self.model, found), self.corpus.bleu_tokeniser
+        return bleu(ours, references, lowercase=True, tokeniser=tokeniser).score
 
     def point(self) -> Point:
         """The next point of the learning curve."""
