@@ -28,7 +28,7 @@ from attnmt.vocab import BOS, EOS, PAD, UNK
 Words = Sequence[str]
 Sentences = Sequence[Words]
 MAX_LENGTH = (2, 10)  # a translation ends after 2 * source length + 10 words at the latest
-LARGEST_POWER = 15  # a length penalty up to which lp is a number of 32 bits, of any length
+LARGEST_POWER = 15  # a length penalty up to which lp is a number of 32 bits, of 2,000 words
 BATCH_WORDS = 4_096  # source words of a batch, padding counted: fewer sentences if they are long
 # never written, if unknown words may be, or not
 FORBIDDEN = {True: [PAD, BOS], False: [PAD, BOS, UNK]}
