@@ -89,8 +89,8 @@ class Recipe:
         return left * math.ldexp(self.learning_rate, -int(halvings))  # 2**1024 is no float
 
 
-# Bahdanau et al. 2015, appendix B.2; clip 1 and a pool of 20 are the default. The epochs are those of
-# RNNsearch-50 trained until dev stopped improving (Table 2).
+# Bahdanau et al. 2015, appendix B.2; clip 1 and a pool of 20 are the default. The epochs are those
+# of RNNsearch-50 trained until dev stopped improving (Table 2).
 BAHDANAU = Recipe(
     epochs=5,
     batch_size=80,
