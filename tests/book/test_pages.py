@@ -173,7 +173,7 @@ def test_the_models_of_full_runs_are_shown_from_their_runs(corpus):
     last = next(bucket.longest for bucket in found[0].by_length if bucket.shortest == long)
     assert f"| {long} to {last} words |" in lines[0]
     row = next(line for line in lines if line.startswith("| RNNsearch |"))
-    of_rnnsearch = [run for run in found if run.name.startswith("rnnsearch-")]
+    of_rnnsearch = [run for run in found if run.name.startswith(f"rnnsearch-{corpus}-")]
     assert f"| {len(of_rnnsearch)} | {of_rnnsearch[0].history.curve[-1].updates:,} |" in row
     assert with_range(run.bleu.score for run in of_rnnsearch) in row
     assert len(lines) == 2 + len({run.name.rsplit("-", 2)[0] for run in found}) + 2
