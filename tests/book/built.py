@@ -65,9 +65,7 @@ def luminance(*layers: str) -> float:
     """Of a colour, and of those under it where it is translucent; the lowest is opaque."""
     parts = [0.0] * 3
     for colour in reversed(layers):
-        full = (
-            1 if colour.startswith("color(") else 255
-        )  # of color-mix: color(srgb 0.5 0.5 ...)
+        full = 1 if colour.startswith("color(") else 255  # of color-mix: color(srgb 0.5 0.5 ...)
         *colour, alpha = [*map(float, re.findall(r"[\d.]+", colour)), 1][:4]
         parts = [alpha * over / full + (1 - alpha) * under for over, under in zip(colour, parts)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
