@@ -67,8 +67,8 @@ def open_store(path: Path, **settings: Any) -> dict:
 
 
 def save_store(path: Path, store: dict) -> None:
-    """Write it aside, then rename it."""
-    write_aside(path, json.dumps(store, indent=1, ensure_ascii=False).encode() + b"\n")
+    """Write it aside, in one line as the recorded runs, then rename it."""
+    write_aside(path, json.dumps(store, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
 
 
 def recorded_on(corpus: str) -> list[str]:
