@@ -118,9 +118,19 @@ def test_a_name_with_large_in_it_does_not_ask_for_the_large_corpus(monkeypatch):
     for arguments in (["translate", "large.model"], ["train", "m", "--corpus.source", "large.tsv"]):
         assert cli.corpora(arguments) is CORPORA
     monkeypatch.undo()
+    pytest.importorskip("accelerate")
     for arguments in (["--corpus.name=large"], ["--corpus.name", "large"], ["--corpus", "large"]):
-        pytest.importorskip("accelerate")
         assert "large" in cli.corpora(arguments)
+
+
+@pytest.mark.parametrize(("name", "known"), [("large", True), ("files", False)])
+def test_a_model_of_the_large_corpus_finds_it_again(monkeypatch, name, known):
+    pytest.importorskip("accelerate")
+    monkeypatch.setattr(cli.CORPUS, "makers", CORPORA)
+    model = rnnsearch(made_up_corpus(), hidden=3)
+    model.trained_on = {"origin": {"name": name}}
+    cli.know_corpus_of(model)
+    assert ("large" in cli.CORPUS.makers) == known
 
 
 def test_a_model_that_names_no_corpus_is_not_trained_on_another(refused, tmp_path):

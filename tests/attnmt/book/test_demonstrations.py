@@ -46,6 +46,11 @@ def test_only_some_test_pairs_are_translated_and_as_many_long_ones(sharp, corpus
     assert sum(bucket.bleu.sentences for bucket in found.by_length) == len(found.pairs)
 
 
+def test_a_corpus_without_test_pairs_is_told_of(sharp, corpus):
+    with pytest.raises(ValueError, match="has no test pairs: set some aside"):
+        translate_test(sharp, replace(corpus, test=[]))
+
+
 def test_bleu_of_captions_is_that_of_their_words(sharp, corpus, monkeypatch):
     """As recorded runs measure it, and not of what the tokeniser of sacreBLEU parts again."""
     monkeypatch.setattr(demonstrations, "TEST_PAIRS", 10)
