@@ -6,7 +6,8 @@ recipe's learning rate, and with each kind of first weights: PyTorch's; the pape
 +-0.1; and for general also ``W_a`` at the identity, where it begins as dot. A trial is a shorter
 training with the same schedule: three of the nine epochs on captions, two of the five on the
 controlled corpus, the rate halved for the last. The perplexity on validation chooses; the seed of
-the trials is no recorded run's. A trial that diverged has no perplexity. Start it again to go on:
+the trials is no recorded run's. The rungs of Luong's ladder that do not attend are tried on
+captions, too, with once and twice the rate: half of it was best for no score there. A trial that diverged has no perplexity. Start it again to go on:
 what is stored is not trained again. Usage: make study NAME=score_recipes
 """
 
@@ -25,6 +26,7 @@ from studies.study import open_store, save_store, store_of
 STORE = store_of(__file__)
 SEED = 1_000  # of the first weights and of the batches
 SHARES = (1.0, 0.5, 2.0)  # of the recipe's learning rate
+SHARES_OF_RUNGS = (1.0, 2.0)
 EPOCHS = {"multi30k": 3, "grammar": 2}
 SCORES = (
     "luong-general",
@@ -34,15 +36,16 @@ SCORES = (
     "luong-concat",
     "luong-location",
 )
+RUNGS = ("ladder-base", "ladder-reverse", "ladder-dropout")  # without attention
 SYSTEMS = {
-    "multi30k": (*SCORES, "luong-feeding"),
+    "multi30k": (*SCORES, "luong-feeding", *RUNGS),
     "grammar": (*SCORES, "luong-feeding", "luong-local-p-feeding"),
 }
 
 
 def first_weights(system: str) -> tuple[str, ...]:
     """The kinds of first weights that a system of the plan is tried with."""
-    general = read_plan()["systems"][system]["score"] == "general"
+    general = read_plan()["systems"][system].get("score") == "general"
     return ("torch", "paper", "identity") if general else ("torch", "paper")
 
 
@@ -62,8 +65,8 @@ def trial(corpus: Corpus, corpus_name: str, system: str, init: str, share: float
     """Train one model: its validation perplexity after each epoch, and what that took."""
     arguments = model_arguments(system, corpus_name)
     constructor = MODELS[arguments.pop("model")]
-    drawn = "torch" if init == "identity" else init
-    model = constructor(corpus, **arguments, init=drawn, seed=SEED)
+    arguments["init"] = "torch" if init == "identity" else init
+    model = constructor(corpus, **arguments, seed=SEED)
     if init == "identity":
         torch.nn.init.eye_(model.decoder.attention.score.W_a.weight)
     began = time.process_time()
@@ -90,7 +93,8 @@ def main() -> None:
     for name in EPOCHS:
         corpus = load_corpus(name)
         for system in SYSTEMS[name]:
-            for key in product([system], first_weights(system), SHARES):
+            shares = SHARES_OF_RUNGS if system in RUNGS else SHARES
+            for key in product([system], first_weights(system), shares):
                 if key in {(t["system"], t["first_weights"], t["share"]) for t in trials[name]}:
                     continue
                 trials[name].append(trial(corpus, name, *key))
