@@ -5,10 +5,11 @@ them, and some of them with input feeding, is therefore tried with half, once an
 recipe's learning rate, and with each kind of first weights: PyTorch's; the paper's, uniform in
 +-0.1; and for general also ``W_a`` at the identity, where it begins as dot. A trial is a shorter
 training with the same schedule: three of the nine epochs on captions, two of the five on the
-controlled corpus, the rate halved for the last. The perplexity on validation chooses; the seed of
-the trials is no recorded run's. The rungs of Luong's ladder that do not attend are tried on
-captions, too, with once and twice the rate: half of it was best for no score there. A trial that diverged has no perplexity. Start it again to go on:
-what is stored is not trained again. Usage: make study NAME=score_recipes
+controlled corpus, the rate halved for the last. The rungs of Luong's ladder that do not attend are
+tried on captions with once and twice the rate alone, since half of it was best for no score there.
+The perplexity on validation chooses; the seed of the trials is no recorded run's. A trial that
+diverged has no perplexity. Start it again to go on: what is stored is not trained again.
+Usage: make study NAME=score_recipes
 """
 
 import time
