@@ -76,13 +76,14 @@ def read_dictionary(links: Sequence[Set[Link]], pairs: Sequence[Pair]) -> dict[s
     [('Hund', 'dog'), ('der', 'the')]
 
     Raises:
-        ValueError: pairs in pieces.
+        ValueError: pairs of which one side is in pieces.
     """
+    for side in ("source", "target"):
+        if pairs and all(getattr(pair, side)[0].startswith(MARK) for pair in pairs):
+            message = f"the {side} of these pairs is in pieces, and links join words"
+            raise ValueError(f"{message}: in_words(corpus)")
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for linked, pair in zip(links, pairs, strict=True):
-        last = max((t for _, t in linked), default=len(pair.target) - 1)
-        if pair.target[0].startswith(MARK) and last < len(pair.target) - 1:
-            raise ValueError("these pairs are in pieces, and links join words: in_words(corpus)")
         for s, t in linked:
             counts[pair.source[s]][pair.target[t]] += 1
     return {word: max(sorted(found), key=found.__getitem__) for word, found in counts.items()}

@@ -121,17 +121,21 @@ def bleu(
         ValueError: no sentences, or not as many of both; a number of resamples that gives no
             interval; a tokeniser that sacreBLEU does not have, or whose library is missing.
     """
+    metric = _bleu_metric(lowercase, tokeniser, tokenised)
+    result, signature, low, high = _corpus_score(metric, hypotheses, references, bootstrap)
+    precisions = tuple(result.precisions)
+    return Bleu(result.score, signature, precisions, result.bp, len(references), low=low, high=high)
+
+
+def _bleu_metric(lowercase: bool, tokeniser: str, tokenised: bool = False) -> BLEU:
     flag(lowercase=lowercase, tokenised=tokenised)
     one_of(sorted(BLEU.TOKENIZERS), tokeniser=tokeniser)
     parted = "none" if tokenised else tokeniser
     try:
-        metric = BLEU(lowercase=lowercase, tokenize=parted, force=tokenised)  # without a warning
+        return BLEU(lowercase=lowercase, tokenize=parted, force=tokenised)  # without a warning
     except (ImportError, RuntimeError) as error:
         why = str(error).strip().splitlines()[0]
         raise ValueError(f"sacreBLEU's tokeniser {tokeniser} does not run here: {why}") from error
-    result, signature, low, high = _corpus_score(metric, hypotheses, references, bootstrap)
-    precisions = tuple(result.precisions)
-    return Bleu(result.score, signature, precisions, result.bp, len(references), low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -325,18 +329,17 @@ def paired_bootstrap(
 
     Raises:
         TypeError: one sentence instead of lists.
-        ValueError: no sentences, not as many of all three, or no resamples.
+        ValueError: no sentences, not as many of all three, no resamples; a tokeniser as of
+            :func:`bleu`.
     """
     _check(baseline, references)
     _check(system, references)
     whole(1, resamples=resamples)
-    flag(lowercase=lowercase)
-    one_of(sorted(BLEU.TOKENIZERS), tokeniser=tokeniser)
+    metrics = {"BLEU": _bleu_metric(lowercase, tokeniser)}
     systems: list[tuple[str, Side]] = [
         ("baseline", unknown_as_one_word(baseline)),
         ("system", unknown_as_one_word(system)),
     ]
-    metrics = {"BLEU": BLEU(lowercase=lowercase, tokenize=tokeniser)}
     test = PairedTest(systems, metrics, [_nfc(references)], test_type="bs", n_samples=resamples)
     signatures, scores = test()
     signature = str(signatures["BLEU"])

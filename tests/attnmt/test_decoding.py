@@ -414,9 +414,18 @@ def test_a_dictionary_takes_the_most_frequent_partner():
         assert read_dictionary([{(0, 0)}] * 2, order) == {"Hund": "dog"}
     with pytest.raises(ValueError):
         read_dictionary(links[:2], pairs)
-    pieces = Pair(("▁ein", "▁H", "und"), ("▁a", "▁hound"), "ein Hund", "a hound")
-    with pytest.raises(ValueError, match="in pieces"):  # links join words: of one word, here
-        read_dictionary([{(0, 0)}], [pieces])
+    beside = pair("▁ oder", "▁ or")  # of a text that has this character
+    assert read_dictionary([{(0, 0)}, *links], [beside, *pairs]) == expected | {"▁": "▁"}
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize("pieces", [("▁ein", "▁H", "und"), ("▁ein", "▁Hund")])
+def test_a_dictionary_is_not_read_off_pieces(side, pieces):
+    """Links join words, so the first piece would be taken for the first word, and so on."""
+    words = {"source": ("ein", "Hund"), "target": ("ein", "Hund")} | {side: pieces}
+    pair = Pair(**words, source_text="ein Hund", target_text="ein Hund")
+    with pytest.raises(ValueError, match=rf"the {side} of these pairs is in pieces.*in_words"):
+        read_dictionary([{(0, 0), (1, 1)}], [pair])
 
 
 @pytest.mark.parametrize("penalty", [15.0, 15.1, 60.0, 1e4, 1e300])

@@ -1,8 +1,10 @@
 """metrics.py: perplexity, BLEU, chrF, BLEU by length, AER, against cases worked by hand."""
 
 import math
+import sys
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -206,6 +208,14 @@ def test_a_target_without_spaces_is_parted_in_each_bucket_and_each_draw():
     found = paired_bootstrap(wrong, lines, lines, resamples=10, tokeniser="zh")
     assert found.baseline == pytest.approx(expected)
     assert found.difference == pytest.approx(100 - expected)
+
+
+@pytest.mark.parametrize("measure", [bleu, partial(paired_bootstrap, ["猫"])])
+def test_a_tokeniser_without_its_library_is_told_in_one_line(measure, monkeypatch):
+    monkeypatch.setitem(sys.modules, "MeCab", None)
+    monkeypatch.delitem(sys.modules, "sacrebleu.tokenizers.tokenizer_ja_mecab", raising=False)
+    with pytest.raises(ValueError, match=r"^sacreBLEU's tokeniser ja-mecab does not run here: .+$"):
+        measure(["猫"], ["猫"], tokeniser="ja-mecab")
 
 
 # ------------------------------------------------------------------------------------------- AER

@@ -115,6 +115,7 @@ def local_numbers(local: Sequence[Run], whole: Sequence[Run]) -> dict[str, str]:
         "end_updates": f"{local[0].history.curve[-1].updates:,}",
         "end_perplexity": f"{mean(last):.2f}",
         "difference": against_dot.ours,
+        "difference_twice": f"{against_dot.doubled:+.1f}".replace("-", "−"),
         "same_score": same.ours,
         "seeds_local": str(len(local)),
         "seeds_global": str(len(whole)),

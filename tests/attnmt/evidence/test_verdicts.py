@@ -160,7 +160,7 @@ def test_doubled_differences_are_of_both_systems_or_of_none(whole):
     ]
     assert row.doubled == pytest.approx(scores[0] - scores[1])
     assert "after twice the updates +" in verdict_table([row])
-    assert whole["l3-feeding"].doubled is None, "only location was doubled"
+    assert whole["l4-local-p-dot"].doubled is None, "only dot was doubled"
 
 
 def test_the_table_shows_the_verdict_first_and_cost_trials_and_what_is_missing(whole):
