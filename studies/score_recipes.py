@@ -5,11 +5,11 @@ them, and some of them with input feeding, is therefore tried with half, once an
 recipe's learning rate, and with each kind of first weights: PyTorch's; the paper's, uniform in
 +-0.1; and for general also ``W_a`` at the identity, where it begins as dot. A trial is a shorter
 training with the same schedule: three of the nine epochs on captions, two of the five on the
-controlled corpus, the rate halved for the last. The rungs of Luong's ladder that do not attend are
-tried on captions with once and twice the rate alone, since half of it was best for no score there.
-The perplexity on validation chooses; the seed of the trials is no recorded run's. A trial that
-diverged has no perplexity. Start it again to go on: what is stored is not trained again.
-Usage: make study NAME=score_recipes
+controlled corpus, the rate halved for the last. The rungs of Luong's ladder are tried on captions
+with once and twice the rate, and with PyTorch's and the paper's first weights: half the rate and
+the identity were best for no score there. The perplexity on validation chooses; the seed of the
+trials is no recorded run's. A trial that diverged has no perplexity. Start it again to go on: what
+is stored is not trained again. Usage: make study NAME=score_recipes
 """
 
 import time
@@ -27,7 +27,6 @@ from studies.study import open_store, save_store, store_of
 STORE = store_of(__file__)
 SEED = 1_000  # of the first weights and of the batches
 SHARES = (1.0, 0.5, 2.0)  # of the recipe's learning rate
-SHARES_OF_RUNGS = (1.0, 2.0)
 EPOCHS = {"multi30k": 3, "grammar": 2}
 SCORES = (
     "luong-general",
@@ -37,17 +36,26 @@ SCORES = (
     "luong-concat",
     "luong-location",
 )
-RUNGS = ("ladder-base", "ladder-reverse", "ladder-dropout")  # without attention
+RUNGS = (
+    "ladder-base",
+    "ladder-reverse",
+    "ladder-dropout",
+    "ladder-location",
+    "ladder-feeding",
+    "ladder-local-p",
+)
 SYSTEMS = {
     "multi30k": (*SCORES, "luong-feeding", *RUNGS),
     "grammar": (*SCORES, "luong-feeding", "luong-local-p-feeding"),
 }
 
 
-def first_weights(system: str) -> tuple[str, ...]:
-    """The kinds of first weights that a system of the plan is tried with."""
-    general = read_plan()["systems"][system].get("score") == "general"
-    return ("torch", "paper", "identity") if general else ("torch", "paper")
+def tried(system: str) -> list[tuple[str, float]]:
+    """The kinds of first weights, each with the shares of the rate, that a system is tried with."""
+    if system in RUNGS:
+        return list(product(("torch", "paper"), (1.0, 2.0)))
+    general = read_plan()["systems"][system]["score"] == "general"
+    return list(product(("torch", "paper", "identity") if general else ("torch", "paper"), SHARES))
 
 
 def recipe(corpus_name: str, share: float) -> Recipe:
@@ -94,8 +102,7 @@ def main() -> None:
     for name in EPOCHS:
         corpus = load_corpus(name)
         for system in SYSTEMS[name]:
-            shares = SHARES_OF_RUNGS if system in RUNGS else SHARES
-            for key in product([system], first_weights(system), shares):
+            for key in ((system, *one) for one in tried(system)):
                 if key in {(t["system"], t["first_weights"], t["share"]) for t in trials[name]}:
                     continue
                 trials[name].append(trial(corpus, name, *key))

@@ -2,20 +2,22 @@
 
 import inspect
 from collections import Counter
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
 import pytest
 import torch
 
-from attnmt import beam_search, bleu, grammar_corpus, greedy, luong
+from attnmt import Recipe, beam_search, bleu, grammar_corpus, greedy, luong
 from attnmt.alignment import alignment_error_rate
 from attnmt.evidence.links import best_possible
-from attnmt.evidence.plan import model_arguments, planned, recipe_of, results_folder
+from attnmt.evidence.plan import model_arguments, planned, read_plan, recipe_of, results_folder
 from attnmt.evidence.store import load_run, load_statistics, read_study
 from attnmt.metrics import texts
 from studies import gold_links, lock_on, long_sources
 from studies import searches as of_searches
+from studies.score_recipes import RUNGS
 from studies.study import recorded_on, studies
 
 OF_BENCHMARKS = {"benchmarks", "costs", "watch_it_learn"}
@@ -127,14 +129,19 @@ def long_sources_has_every_run_in_each_bucket(stored):
 
 
 def score_recipes_found_what_the_tuned_systems_of_the_plan_have(stored):
-    for tuned, corpus_name in {(system, corpus) for system, corpus, _ in planned("H").values()}:
-        system = tuned.rpartition("-")[0]
-        trials = [one for one in stored["trials"][corpus_name] if one["system"] == system]
+    of_plan = {
+        (system, corpus): system.rpartition("-")[0] for system, corpus, _ in planned("H").values()
+    }
+    of_plan |= {(rung, "multi30k"): rung for rung in RUNGS}
+    for (system, corpus_name), tried in of_plan.items():
+        trials = [one for one in stored["trials"][corpus_name] if one["system"] == tried]
+        assert len(trials) >= 4
         best = min(trials, key=lambda one: (one["valid_perplexity"] or [np.inf])[-1])
-        made = {"init": "torch"} | model_arguments(tuned, corpus_name)
-        assert made == model_arguments(system, corpus_name) | {"init": best["first_weights"]}
-        rates = [recipe_of(name, corpus_name).learning_rate for name in (tuned, system)]
-        assert rates[0] == best["share"] * rates[1]
+        made = {"init": "torch"} | model_arguments(system, corpus_name)
+        assert made == model_arguments(tried, corpus_name) | {"init": best["first_weights"]}
+        shared = Recipe(**read_plan()["corpora"][corpus_name]["recipe"])
+        rate = best["share"] * shared.learning_rate
+        assert recipe_of(system, corpus_name) == replace(shared, learning_rate=rate)
 
 
 def searches_are_of_the_recorded_runs_and_wider_beams_find_likelier_ones(stored):

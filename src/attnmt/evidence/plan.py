@@ -107,7 +107,7 @@ def model_arguments(system: str, corpus_name: str) -> dict[str, Any]:
     Where both give the same argument, the system's value counts, not the corpus's.
     """
     own = dict(read_plan()["systems"][system])
-    for key in ("recipe", "trials", "modern", "measure_bleu", "stretch"):
+    for key in ("recipe", "modern", "measure_bleu", "stretch"):
         own.pop(key, None)
     return read_plan()["corpora"][corpus_name].get("models", {}).get(own["model"], {}) | own
 

@@ -304,8 +304,6 @@ def fall(run: Run) -> float:
 def own_trials(system: str) -> bool:
     """Whether trials of this very system found its recipe: dot, or what has a recipe of its own.
 
-    The recipe that all systems of a corpus share was found with dot. A system of the plan with
-    ``trials = false`` has the recipe that trials of other systems found.
+    The recipe that all systems of a corpus share was found with dot.
     """
-    of_plan = read_plan()["systems"].get(system, {})
-    return system == FOUND_WITH or ("recipe" in of_plan and of_plan.get("trials", True))
+    return system == FOUND_WITH or "recipe" in read_plan()["systems"].get(system, {})
