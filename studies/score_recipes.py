@@ -36,14 +36,7 @@ SCORES = (
     "luong-concat",
     "luong-location",
 )
-RUNGS = (
-    "ladder-base",
-    "ladder-reverse",
-    "ladder-dropout",
-    "ladder-location",
-    "ladder-feeding",
-    "ladder-local-p",
-)
+RUNGS = tuple(name for name in read_plan()["systems"] if name.startswith("ladder-"))
 SYSTEMS = {
     "multi30k": (*SCORES, "luong-feeding", *RUNGS),
     "grammar": (*SCORES, "luong-feeding", "luong-local-p-feeding"),
